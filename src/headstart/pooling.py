@@ -1,0 +1,55 @@
+"""Evaluations in columns, one entry each: which are of the same configuration, and their means."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from headstart.parameters import Array
+
+Rows: TypeAlias = npt.NDArray[np.intp]
+Counts: TypeAlias = npt.NDArray[np.int64]
+
+
+def distinct(V: Array) -> tuple[Array, Rows]:
+    """The different rows of V in the order of their values, and for each row of V which of them it is."""
+    V = V + 0.0  # −0 and 0 are one value
+    order = np.lexsort(V.T[::-1])
+    ranked = V[order]
+    same = (ranked[1:] == ranked[:-1]) | (np.isnan(ranked[1:]) & np.isnan(ranked[:-1]))
+    first = np.append(True, ~same.all(axis=1))
+    which = np.empty(len(V), dtype=np.intp)
+    which[order] = np.cumsum(first) - 1
+    return ranked[first], which
+
+
+def averaged(
+    key: npt.NDArray[np.int64], long: Mapping[str, npt.NDArray[Any]]
+) -> tuple[npt.NDArray[np.int64], dict[str, npt.NDArray[Any]]]:
+    """Repeats as one evaluation: the mean of those that succeeded (of all, if none did), and their number."""
+    loss, count, cost = long["loss"], long["count"], long["cost"]
+    order = np.lexsort((cost, count, loss, key))  # so that sums do not depend on the order of the rows
+    key, loss = key[order], loss[order]
+    new = np.append(True, key[1:] != key[:-1])
+    succeeded = np.isfinite(loss[new])[np.cumsum(new) - 1]  # NaN comes last within a key
+    order, use = order[np.isfinite(loss) | ~succeeded], np.isfinite(loss) | ~succeeded
+    key, loss, count, cost = key[use], loss[use], count[order], cost[order]
+    first = np.flatnonzero(np.append(True, key[1:] != key[:-1]))
+    if len(first) < len(key):
+        loss, cost = _group_means(loss, count, first), _group_means(cost, count, first)
+        key, count = key[first], np.add.reduceat(count, first)
+    return key, {"loss": loss, "count": count, "cost": cost}
+
+
+def _group_means(x: Array, count: npt.NDArray[np.int64], first: Rows) -> Array:
+    """The weighted mean of each group; as an offset to its first entry, so that equal entries stay as they are."""
+    sizes = np.diff(np.append(first, len(x)))
+    weight = np.where(np.isnan(x), 0.0, count)
+    total = np.repeat(np.add.reduceat(weight, first), sizes)
+    start = np.repeat(np.fmin.reduceat(x, first), sizes)
+    share = np.divide(weight, total, out=np.zeros_like(weight), where=total > 0)
+    offset = np.where(weight > 0, (x / 2 - start / 2) * share, 0.0)  # halves: differences may overflow
+    return np.asarray(start[first] + 2 * np.add.reduceat(offset, first))
