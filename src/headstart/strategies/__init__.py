@@ -1,0 +1,19 @@
+"""Strategies: which configurations to try first. One paper, one file."""
+
+from headstart.strategies.base import Run, Strategy, Told
+from headstart.strategies.best import NearestBest, RandomBest
+from headstart.strategies.learned import AdaptiveLearnedInit, LearnedInit
+from headstart.strategies.predictive import ActivePredictiveBest, AdaptivePredictiveBest, PredictiveBest
+
+__all__ = [
+    "ActivePredictiveBest",
+    "AdaptiveLearnedInit",
+    "AdaptivePredictiveBest",
+    "LearnedInit",
+    "NearestBest",
+    "PredictiveBest",
+    "RandomBest",
+    "Run",
+    "Strategy",
+    "Told",
+]

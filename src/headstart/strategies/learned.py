@@ -1,0 +1,308 @@
+"""Learned starts: LI minimises the meta-loss of a whole start, aLI re-weights the past as results come in.
+
+Wistuba, Schilling, Schmidt-Thieme: Learning Hyperparameter Optimization Initializations (2015), section IV.
+
+| symbol   | name      | shape     | meaning                                                     |
+| -------- | --------- | --------- | ----------------------------------------------------------- |
+| Λ_I      | `Z`       | (I, d)    | the start, encoded                                           |
+| f̂_D(λ_i) | `F`       | (I, T)    | what the surrogates of the T past tasks say of it            |
+| β        | `beta`    |           | sharpness of the softmin, negative                           |
+| σ_{D,i}  | `S`       | (I, T)    | softmin weights, eq. 13                                      |
+| c(D)     | `weights` | (T,)      | influence of each past task, eq. 16; equal for LI            |
+
+Two equations are misprinted. Eq. 14 and 15 lack what the other configurations' softmin weights contribute; the
+gradient of eq. 12 by f̂_D(λ_l) is σ_l (1 + β (f_l − Σ_i σ_i f_i)). Eq. 17 gives 1 to the most unlike task, while
+the text asks for the opposite; the weight is the concordant share, 1 minus that. Both printed forms remain
+available for comparison.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import chain
+
+import numpy as np
+
+from headstart.history import Features
+from headstart.metrics import discordant_share
+from headstart.parameters import Array
+from headstart.past import Past
+from headstart.strategies.base import Run, Told, anywhere, fresh
+
+POWERS = (0.0, 1.0, 2.0, 4.0, 8.0, 16.0)
+MOST_REHEARSED = 50  # tasks on which a power is tried out
+
+
+# -- the meta-loss -------------------------------------------------------------------------------------------
+
+
+def softmin(F: Array, beta: float) -> Array:
+    """σ_{D,i}: weights of I configurations (rows) that single out the smallest of each column, eq. 13."""
+    E = np.exp(beta * (F - F.min(axis=0)))
+    return np.asarray(E / E.sum(axis=0))
+
+
+def meta_loss(F: Array, beta: float, weights: Array) -> float:
+    """1/|D| Σ_D c(D) Σ_i σ_{D,i} f̂_D(λ_i): eq. 12 with equal weights 1, eq. 16 otherwise."""
+    return float(weights @ (softmin(F, beta) * F).sum(axis=0) / F.shape[1])
+
+
+def meta_gradient(F: Array, beta: float, weights: Array, form: str = "right") -> Array:
+    """∂L / ∂f̂_D(λ_l), (I, T): of eq. 12, or as eq. 14 prints it."""
+    S = softmin(F, beta)
+    if form == "printed":  # noqa: SIM108
+        slope = S * (beta * (1 - S) * F + 1)  # eq. 14
+    else:
+        slope = S * (1 + beta * (F - (S * F).sum(axis=0)))
+    return np.asarray(slope * weights / F.shape[1])
+
+
+def concordance(past_losses: Array, losses: Array) -> Array:
+    """c(D, D_new): share of pairs of tried configurations that D orders as the new task does (eq. 17)."""
+    return 1.0 - discordant_share(past_losses, losses[:, None])[:, 0]
+
+
+# -- LI ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class LearnedInit:
+    """LI: the configurations that together minimise the expected best loss over the past tasks.
+
+    recipe: "paper" is Algorithm 2 to the letter: best configurations of random tasks, then `epochs` plain
+        gradient steps of size `eta`. "default" starts from a greedy choice on the surrogates and from
+        `restarts` others near it, descends by L-BFGS-B within the bounds of the space, and keeps the best.
+    gradient: "right", or "printed" for eq. 14 as it stands (which only plain steps can follow).
+    """
+
+    recipe: str = "default"
+    gradient: str = "right"
+    beta: float = -100.0
+    restarts: int = 2
+    eta: float = 1e-3
+    epochs: int = 1000
+
+    def __post_init__(self) -> None:
+        if self.recipe not in ("default", "paper"):
+            raise ValueError(f"recipe must be 'default' or 'paper', but got {self.recipe!r}")
+        if self.gradient not in ("right", "printed"):
+            raise ValueError(f"gradient must be 'right' or 'printed', but got {self.gradient!r}")
+        check_beta(self.beta)
+
+    def begin(self, past: Past, *, n: int, features: Features | None, rng: np.random.Generator) -> Run:
+        return Planned(past, self.plan(past, n, rng), int(rng.integers(2**32)))
+
+    def plan(self, past: Past, n: int, rng: np.random.Generator) -> Array:
+        """V (n, p), the most useful configuration first; fewer if the space has fewer."""
+        greedy = _greedy(past, n)
+        if past.pool is not None and self.recipe == "default" and self.gradient == "right":
+            return greedy
+        if self.recipe == "default":
+            starts = [past.space.encode_values(greedy)]
+            starts += [_near(past, starts[0], rng) for _ in range(self.restarts)]
+        else:
+            starts = [_random_best(past, n, rng)]
+        plain = self.recipe == "paper" or self.gradient == "printed"
+        descend: Callable[[Past, Array], Array] = self._steps if plain else self._quasi_newton
+        found = [past.space.decode_values(descend(past, Z)) for Z in starts]
+        if not plain:
+            found.append(greedy)  # a descent can lose in the projection what it gained before
+        best = min(found, key=lambda V: expected_loss(past, V))
+        return _best_first(past, np.unique(best, axis=0, equal_nan=True), greedy, n)
+
+    def _steps(self, past: Past, Z: Array) -> Array:
+        """Algorithm 2, lines 4–8."""
+        ones = np.ones(len(past))
+        Z = Z.copy()
+        for _ in range(self.epochs):
+            F, pull = past.surrogates.pullback(Z)
+            Z -= self.eta * pull(meta_gradient(F, self.beta, ones, self.gradient))
+        return Z
+
+    def _quasi_newton(self, past: Past, Z: Array) -> Array:
+        return descend(past, Z, np.ones(len(past)), self.beta)
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A run that follows a plan, then fills the space."""
+
+    past: Past
+    plan: Array
+    seed: int
+
+    def ask(self, told: Told) -> Array:
+        return fresh(chain(iter(self.plan), rest(self.past, self.seed)), told, self.past.space)
+
+
+def rest(past: Past, seed: int) -> Iterator[Array]:
+    """What to try when a plan is used up."""
+    if past.pool is not None:
+        yield from past.pool[np.random.default_rng(seed).permutation(len(past.pool))]
+    yield from anywhere(past.space, seed)
+
+
+def check_beta(beta: float) -> None:
+    if not -1e6 <= beta < 0:
+        raise ValueError(f"beta must be negative and not below -1e6, where the softmin overflows, but got {beta}")
+
+
+def expected_loss(past: Past, V: Array) -> float:
+    """Eq. 10 on the surrogates: the mean over past tasks of the best loss among these configurations."""
+    return float(past.predict(past.space.encode_values(V)).min(axis=0).mean())
+
+
+def descend(
+    past: Past, Z: Array, weights: Array, beta: float, fixed: Array | None = None, steps: int = 60
+) -> Array:
+    """Minimise eq. 16 over the rows of Z within [0, 1] by L-BFGS-B; losses of `fixed` (k, T) take part unmoved."""
+    from scipy.optimize import minimize
+
+    k = 0 if fixed is None else len(fixed)
+
+    def objective(x: Array) -> tuple[float, Array]:
+        F, pull = past.surrogates.pullback(x.reshape(Z.shape))
+        both = F if fixed is None else np.vstack([fixed, F])
+        return meta_loss(both, beta, weights), pull(meta_gradient(both, beta, weights)[k:]).ravel()
+
+    result = minimize(
+        objective, Z.ravel(), jac=True, method="L-BFGS-B", bounds=[(0.0, 1.0)] * Z.size, options={"maxiter": steps}
+    )
+    return np.asarray(result.x.reshape(Z.shape))
+
+
+def _greedy(past: Past, n: int) -> Array:
+    """n candidates, each the one that lowers the expected best loss most, given those before it."""
+    V, F = past.candidates, past.candidate_losses
+    chosen: list[int] = []
+    lowest = np.full(len(past), np.inf)
+    for _ in range(min(n, len(V))):
+        total = np.minimum(F, lowest).mean(axis=1)
+        total[chosen] = np.inf
+        chosen.append(int(np.argmin(total)))
+        lowest = np.minimum(lowest, F[chosen[-1]])
+    return V[chosen]
+
+
+def _near(past: Past, Z: Array, rng: np.random.Generator) -> Array:
+    """Another start close by. Starts from afar find lower losses on the surrogates, but not on new tasks."""
+    return np.clip(Z + rng.normal(scale=0.05, size=Z.shape), 0.0, 1.0)
+
+
+def _random_best(past: Past, n: int, rng: np.random.Generator) -> Array:
+    """Line 3 of Algorithm 2: the best configurations of random tasks, encoded; tasks repeat if there are few."""
+    tasks = list(past.history)
+    drawn = np.resize(rng.permutation(len(tasks)), n)
+    return np.array([past.history.Z[tasks[i].rows[tasks[i].best]] for i in drawn])
+
+
+def _best_first(past: Past, V: Array, spare: Array, n: int) -> Array:
+    """The same configurations, ordered greedily by what each adds; gaps are filled from the spare ones."""
+    V = np.unique(np.concatenate([V, spare]), axis=0, equal_nan=True) if len(V) < n else V
+    F = past.predict(past.space.encode_values(V))
+    order: list[int] = []
+    lowest = np.full(len(past), np.inf)
+    while len(order) < min(n, len(V)):
+        total = np.minimum(F, lowest).mean(axis=1)
+        total[order] = np.inf
+        order.append(int(np.argmin(total)))
+        lowest = np.minimum(lowest, F[order[-1]])
+    return V[order]
+
+
+# -- aLI -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class AdaptiveLearnedInit:
+    """aLI: LI in which the tasks that rank the tried configurations as the new one does count for more.
+
+    power: exponent of the concordant share; None: chosen by leaving out one past task after another.
+    weights: "concordant", or "printed" for eq. 17 as it stands.
+    """
+
+    power: float | None = None
+    weights: str = "concordant"
+    beta: float = -100.0
+
+    def __post_init__(self) -> None:
+        if self.weights not in ("concordant", "printed"):
+            raise ValueError(f"weights must be 'concordant' or 'printed', but got {self.weights!r}")
+        if self.power is not None and not 0 <= self.power < np.inf:
+            raise ValueError(f"power must be 0 or above, but got {self.power}")
+        check_beta(self.beta)
+
+    def begin(self, past: Past, *, n: int, features: Features | None, rng: np.random.Generator) -> Run:
+        plan = LearnedInit(beta=self.beta).plan(past, n, rng)
+        power = self.power
+        if power is None:
+            power = 1.0 if self.weights == "printed" else best_power(past, n)
+        return Reweighted(past, plan, power, self.weights == "printed", self.beta, int(rng.integers(2**32)))
+
+
+@dataclass(frozen=True)
+class Reweighted:
+    """A run of aLI: the plan of LI while nothing sets the tasks apart, eq. 16 for the next one when it does."""
+
+    past: Past
+    plan: Array
+    power: float
+    printed: bool
+    beta: float
+    seed: int
+
+    def ask(self, told: Told) -> Array:
+        weights = self.task_weights(told)
+        plan = iter(self.plan) if np.ptp(weights) == 0 else self._next(told, weights)
+        return fresh(chain(plan, iter(self.plan), rest(self.past, self.seed)), told, self.past.space)
+
+    def task_weights(self, told: Told) -> Array:
+        """c(D, D_new, Λ_t) to the chosen power; equal before two results are known."""
+        known = told.known
+        if len(known) < 2 or self.power == 0:
+            return np.ones(len(self.past))
+        c = concordance(self.past.predict(self.past.space.encode_values(known.V)), known.losses)
+        return np.asarray((1 - c if self.printed else c) ** self.power)
+
+    def _next(self, told: Told, weights: Array) -> Iterator[Array]:
+        """The candidate that lowers eq. 16 most with the tried ones kept, moved downhill if the space allows."""
+        space, V, F = self.past.space, self.past.candidates, self.past.candidate_losses
+        tried = self.past.predict(space.encode_values(told.V))
+        order = np.argsort(np.minimum(F, tried.min(axis=0)) @ weights, kind="stable")
+        first = next((v for v in V[order[: len(told) + 1]] if v not in told), None)
+        if first is not None and self.past.pool is None:
+            z = descend(self.past, space.encode_values(first[None]), weights, self.beta, tried, steps=15)
+            moved = space.decode_values(z)
+            losses = self.past.predict(space.encode_values(np.vstack([moved, first])))
+            if np.diff(np.minimum(losses, tried.min(axis=0)) @ weights)[0] > 0:
+                yield moved[0]
+        yield from V[order]
+
+
+def best_power(past: Past, n: int) -> float:
+    """The power with which aLI does best on the past tasks, each left out in turn (its surrogate is the truth)."""
+    F = past.candidate_losses
+    T = F.shape[1]
+    if T < 3:
+        return 0.0
+    truth = np.linspace(0, T - 1, min(T, MOST_REHEARSED)).astype(int)
+    return min(POWERS, key=lambda power: sum(_rehearse(F, int(t), n, power) for t in truth))
+
+
+def _rehearse(F: Array, left_out: int, n: int, power: float) -> float:
+    """Mean best loss over n steps of aLI on one past task, learned from the others."""
+    others = np.delete(F, left_out, axis=1)
+    losses = F[:, left_out]
+    tried: list[int] = []
+    lowest = np.full(others.shape[1], np.inf)
+    best, total = np.inf, 0.0
+    for _ in range(min(n, len(F))):
+        weights = concordance(others[tried], losses[tried]) ** power if len(tried) > 1 else np.ones(len(lowest))
+        score = np.minimum(others, lowest) @ weights
+        score[tried] = np.inf
+        tried.append(int(np.argmin(score)))
+        lowest = np.minimum(lowest, others[tried[-1]])
+        best = min(best, float(losses[tried[-1]]))
+        total += best
+    return total
