@@ -45,11 +45,11 @@ if TYPE_CHECKING:
     from headstart.foreign import as_space as as_space
     from headstart.history import History as History
     from headstart.history import Task as Task
+    from headstart.optimizer import Optimizer as Optimizer
+    from headstart.optimizer import Trial as Trial
     from headstart.parameters import Categorical as Categorical
     from headstart.parameters import Float as Float
     from headstart.parameters import Int as Int
-    from headstart.optimizer import Optimizer as Optimizer
-    from headstart.optimizer import Trial as Trial
     from headstart.reconciliation import reconcile as reconcile
     from headstart.space import Space as Space
     from headstart.start import Start as Start

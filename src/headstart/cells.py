@@ -18,11 +18,11 @@ from headstart.parameters import Array, Categorical, Float, Int, Mask, Parameter
 def as_columns(configs: Any, names: Sequence[str]) -> tuple[Mapping[str, Any], int]:
     """One column per name, from a data frame, a mapping of columns or a list of dictionaries; and their length."""
     if hasattr(configs, "columns") and hasattr(configs, "iloc"):  # a data frame
-        there = list(map(str, configs.columns))
+        there = list(configs.columns)
         for name in names:
             if there.count(name) != 1:
                 found = "no column" if name not in there else "more than one column"
-                raise ValueError(f"{found} for {name!r}; there are {', '.join(there)}")
+                raise ValueError(f"{found} for {name!r}; there are {', '.join(map(str, there))}")
         return {name: configs[name] for name in names}, len(configs)
     if isinstance(configs, Mapping):
         columns = {k: v for k, v in configs.items() if hasattr(v, "__len__") and not isinstance(v, str)}

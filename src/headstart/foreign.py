@@ -117,7 +117,7 @@ def _from_hyperparameter(parameter: Any, when: dict[str, list[Any]] | None, is_p
 
 
 def _from_ordinal(sequence: list[Any], when: dict[str, list[Any]] | None, is_parent: bool) -> Parameter:
-    """Numbers at equal steps are an Int, or a Float if nothing depends on it; anything else is a list of choices."""
+    """Numbers at equal steps are an Int, or a Float if nothing depends on it; anything else is categorical."""
     values = np.array([as_number(value) for value in sequence])
     steps = np.diff(values)
     if len(steps) and steps[0] > 0 and np.allclose(steps, steps[0], rtol=1e-9, atol=0):

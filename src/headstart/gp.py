@@ -22,7 +22,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -94,12 +94,12 @@ class Kernel:
 
     def gradient(self, x: Array, B: Array) -> Array:
         """∂κ(x, b_i) / ∂x_j for one x (d,) and all rows of B: (rows of B, d)."""
-        return self(x[None], B).T * (B - x) / self.lengthscales**2
+        return self.slope(self.left(x[None]), self.right(B)).T * (B - x) / self.lengthscales**2
 
     def contract(self, C: Array, Z: Array, left: Array) -> Array:
-        """Σ_i W_iz ∂κ(z, x_i) / ∂z for every row z of Z, (m, d), given C = W ∘ κ(X, Z), (n, m), and left(X).
+        """Σ_i W_iz ∂κ(z, x_i) / ∂z for every row z of Z, (m, d), given C = W ∘ η(X, Z), (n, m), and left(X).
 
-        Since ∂κ(z, x)/∂z_j = κ(z, x) (x_j − z_j) / ℓ_j², one product does it, and no (m, n, d) array.
+        Since ∂κ(z, x)/∂z_j = η(z, x) (x_j − z_j) / ℓ_j², one product does it, and no (m, n, d) array.
         """
         sums = C.T @ left  # the last column of `left` is ones
         return np.asarray((sums[:, :-2] - sums[:, -1:] * (Z / self.lengthscales)) / self.lengthscales)
@@ -117,9 +117,17 @@ class Kernel:
 
     def product(self, left: Array, right: Array) -> Array:
         """κ(A, B) from left(A) and right(B)."""
-        logarithm = left @ right.T
-        np.minimum(logarithm, math.log(self.amplitude), out=logarithm)  # no distance below 0 by rounding
+        logarithm = self._logarithm(left, right)
         return np.exp(logarithm, out=logarithm)
+
+    def slope(self, left: Array, right: Array) -> Array:
+        """η(A, B), with which ∂κ(a, b)/∂a_j = η(a, b) (b_j − a_j) / ℓ_j²; for this kernel it is κ itself."""
+        return self.product(left, right)
+
+    def _logarithm(self, left: Array, right: Array) -> Array:
+        """log amplitude − ½ r², r being the distance in units of the lengthscales."""
+        logarithm = left @ right.T
+        return np.minimum(logarithm, math.log(self.amplitude), out=logarithm)  # no distance below 0 by rounding
 
     def _lifted(self, A: Array, constant: float, swap: int) -> Array:
         d = self.width
@@ -128,6 +136,24 @@ class Kernel:
         out[:, d + swap] = constant - 0.5 * np.einsum("ij,ij->i", scaled, scaled)
         out[:, d + 1 - swap] = 1.0
         return out
+
+
+class Matern(Kernel):
+    """Matérn 5/2: κ = amplitude · (1 + q + q²/3) e^−q with q = √5 r.
+
+    Rougher than SE, so it believes its data less far. Its slope is η = amplitude · 5/3 (1 + q) e^−q.
+    """
+
+    def product(self, left: Array, right: Array) -> Array:
+        q = self._root(left, right)
+        return np.asarray(self.amplitude * (1 + q + q**2 / 3) * np.exp(-q))
+
+    def slope(self, left: Array, right: Array) -> Array:
+        q = self._root(left, right)
+        return np.asarray(self.amplitude * (5 / 3) * (1 + q) * np.exp(-q))
+
+    def _root(self, left: Array, right: Array) -> Array:
+        return np.sqrt(10.0 * (math.log(self.amplitude) - self._logarithm(left, right)))
 
 
 # One design --------------------------------------------------------------------------------------------
@@ -229,15 +255,17 @@ class GP:
         The gradient of the mean is without that of the prior mean function, which the caller adds.
         """
         Z = _matrix(Z, "Z", self.kernel.width)
-        contract = partial(self.kernel.contract, Z=Z, left=self.kernel.left(self.X))
-        K = self.kernel(self.X, Z)
-        slopes = [contract(K * column[:, None]) for column in self.alpha.T]
+        contract = partial(self.kernel.contract, Z=Z, left=self._left)
+        right = self.kernel.right(Z)
+        K = self.kernel.product(self._left, right)
+        E = K if type(self.kernel) is Kernel else self.kernel.slope(self._left, right)
+        slopes = [contract(E * column[:, None]) for column in self.alpha.T]
         V = solve_cholesky(self.L, K)
         explained = np.einsum("ij,ij->j", K, V)
         std = self._std(explained)
         # ∂(κ** − kᵀ K_y⁻¹ k) = −2 (∂k)ᵀ K_y⁻¹ k, and ∂√v = ∂v / 2√v; where v is at its floor, it is flat
         free = self.kernel.amplitude - explained > LEAST_VARIANCE * self.kernel.amplitude
-        std_gradient = np.where(free[:, None], -contract(K * V) / std[:, None], 0.0)
+        std_gradient = np.where(free[:, None], -contract(E * V) / std[:, None], 0.0)
         mean_gradient = slopes[0] if self.flat else np.stack(slopes, axis=1)
         return Prediction(self._mean(K.T, prior), std, mean_gradient, std_gradient)
 
@@ -261,6 +289,10 @@ class GP:
         """log p(Y | X, θ), summed over the columns."""
         residuals = self._residuals() - self.constant
         return _log_likelihood(self.L, residuals, self.alpha)
+
+    @cached_property
+    def _left(self) -> Array:
+        return self.kernel.left(self.X)
 
     def _residuals(self) -> Array:
         return self.Y if self.prior is None else self.Y - self.prior
@@ -292,9 +324,10 @@ class Prior:
 
     Amplitude and noise are relative to the variance of the targets. By default the lengthscale's mode is
     that of BoTorch, exp(√2 − 3) √d ≈ 0.2 √d (Hvarfner et al. 2024: distances in the unit cube grow with √d,
-    and so should lengthscales). Its spread is narrower than BoTorch's √3 and the noise a little higher:
-    with 5 to 40 observations of one of the papers' SVM tasks, that predicts the other configurations better
-    (at 20: RMSE .219 against .225 with BoTorch's and .255 without any prior, on losses in [0, 1]).
+    and so should lengthscales). Its spread is narrower than BoTorch's √3 and the noise a little higher. Both
+    were picked among 25 settings by how well 5 to 40 observations of one of the papers' SVM tasks predict its
+    other configurations (at 20: RMSE .219, against .225 with BoTorch's lengthscales and noise and .255 without
+    a prior, on losses in [0, 1]); so on that data these figures flatter a little.
     """
 
     amplitude: tuple[float, float] = (1.0, 1.0)
@@ -339,31 +372,47 @@ class Bounds:
         return low, high
 
 
-def log_marginal_likelihood(theta: Array, groups: Sequence[tuple[Array, Array]]) -> tuple[float, Array]:
+def log_marginal_likelihood(
+    theta: Array, groups: Sequence[tuple[Array, Array]], *, free_mean: bool = False, kind: type[Kernel] = Kernel
+) -> tuple[float, Array]:
     """Σ log p(Y | X, θ) over groups of design X (n, d) and centred losses Y (n, t), and its gradient in θ.
 
+    free_mean: take each column's most likely constant instead of 0; at that maximum it adds nothing to the
+    gradient.
+
     With G = ααᵀ − t K_y⁻¹, ∂/∂θ_j = ½ Σ G ∘ ∂K_y/∂θ_j (Rasmussen and Williams, eq. 5.9). For log ℓ_k,
-    ∂K = K ∘ (x_ik − x_jk)² / ℓ_k²; as M = G ∘ K is symmetric, with r its row sums and x scaled by 1/ℓ,
+    ∂K = η ∘ (x_ik − x_jk)² / ℓ_k²; as M = G ∘ η is symmetric, with r its row sums and x scaled by 1/ℓ,
 
         ½ Σ_ij M_ij (x_ik − x_jk)² = Σ_i r_i x_ik² − Σ_ij x_ik M_ij x_jk,
 
     which needs one product M x for all k, and no (n, n, d) array.
     """
-    kernel = Kernel.from_theta(theta)
+    kernel = kind.from_theta(theta)
     value, gradient = 0.0, np.zeros_like(theta)
     for X, Y in groups:
         K = kernel.gram(X)
         L, _ = cholesky(K)
+        if free_mean:
+            Y = Y - likely_mean(L, Y)
         alpha = solve_cholesky(L, Y)
         value += _log_likelihood(L, Y, alpha)
         G = alpha @ alpha.T - Y.shape[1] * inverse(L)
         diagonal = G.diagonal().sum()
-        M = G * K
+        M = G * (K if kind is Kernel else kernel.slope(kernel.left(X), kernel.right(X)))
         scaled = X / kernel.lengthscales
-        gradient[0] += 0.5 * (M.sum() - kernel.noise * diagonal)
+        gradient[0] += 0.5 * (np.vdot(G, K) - kernel.noise * diagonal)
         gradient[1:-1] += M.sum(axis=1) @ scaled**2 - np.einsum("ik,ik->k", scaled, M @ scaled)
         gradient[-1] += 0.5 * kernel.noise * diagonal
     return value, gradient
+
+
+def likely_mean(L: Array, Y: Array) -> Array:
+    """The most likely constant of each column of Y (n, t), 1ᵀK⁻¹Y / 1ᵀK⁻¹1: generalised least squares.
+
+    Unlike the average, it does not count a cluster of trials around the best one many times over.
+    """
+    weights = solve_cholesky(L, np.ones(len(Y)))
+    return np.asarray(weights @ Y / weights.sum())
 
 
 def fit_kernel(
@@ -375,8 +424,10 @@ def fit_kernel(
     bounds: Bounds | None = None,
     start: Kernel | None = None,
     mean: float | None = None,
+    free_mean: bool = False,
     max_rows: int = 128,
     max_total: int = 4096,
+    kind: type[Kernel] = Kernel,
 ) -> Kernel:
     """The hyperparameters most likely for all groups together, by L-BFGS-B from several starts.
 
@@ -386,9 +437,11 @@ def fit_kernel(
     prior: None maximises the likelihood (for a history); `Prior()` the posterior (for a single run).
     start: where to begin, for instance the kernel of the step before.
     mean: what is subtracted from the losses; None subtracts each column's average.
+    free_mean: take the constant that is most likely beside the hyperparameters, whatever `mean` is.
     max_rows, max_total: a design with more rows is represented by that many of them, drawn at random, and
         designs are drawn until they have max_total rows together. Restarts are tried on an eighth of that,
         and the best goes on with all. The cost is O(max_total · max_rows²).
+    kind: the kernel, SE-ARD or Matern.
 
     The result does not depend on the order of the groups, and scales with the losses (twice the loss, four
     times the amplitude and noise). If no loss varies, the start is returned.
@@ -405,7 +458,7 @@ def fit_kernel(
     low, high = (bounds or Bounds()).log(d)
     first = np.clip(normal[0] if start is None else start.theta - units, low, high)
     if not any(Y.any() for _, Y in sample):
-        return start or Kernel.from_theta(first + units)
+        return start or kind.from_theta(first + units)
 
     scaled = [(X, Y / scale) for X, Y in sample]
     few = _sample(scaled, rng, max_rows, max_total // 8)
@@ -413,7 +466,8 @@ def fit_kernel(
     random = first + varies * rng.normal(size=(restarts, d + 2))
 
     def descend(theta: Array, part: list[tuple[Array, Array]]) -> Any:
-        objective = partial(_negative_posterior, groups=part, normal=None if prior is None else normal)
+        assumed = None if prior is None else normal
+        objective = partial(_negative_posterior, groups=part, normal=assumed, free_mean=free_mean, kind=kind)
         limits = list(zip(low, high, strict=True))
         options = {"maxiter": 100, "ftol": 1e-8, "gtol": 1e-5}
         return minimize(objective, theta, jac=True, method="L-BFGS-B", bounds=limits, options=options)
@@ -422,14 +476,18 @@ def fit_kernel(
     best = min(runs, key=lambda run: float(run.fun)).x
     if len(few) < len(scaled):
         best = descend(best, scaled).x
-    return Kernel.from_theta(best + units)
+    return kind.from_theta(best + units)
 
 
 def _negative_posterior(
-    theta: Array, groups: Sequence[tuple[Array, Array]], normal: tuple[Array, Array] | None
+    theta: Array,
+    groups: Sequence[tuple[Array, Array]],
+    normal: tuple[Array, Array] | None,
+    free_mean: bool = False,
+    kind: type[Kernel] = Kernel,
 ) -> tuple[float, Array]:
     """−(log likelihood + log prior) per observation, which gives the tolerances a meaning, and gradient."""
-    value, gradient = log_marginal_likelihood(theta, groups)
+    value, gradient = log_marginal_likelihood(theta, groups, free_mean=free_mean, kind=kind)
     if normal is not None:
         deviation = (theta - normal[0]) / normal[1]
         value -= 0.5 * float(deviation @ deviation)
@@ -553,7 +611,7 @@ class TaskGPs:
     """
 
     kernel: Kernel
-    means: Array  # (tasks,), each task's average loss
+    means: Array  # (tasks,), the constant of each task's mean function
     rows: Array = field(repr=False)  # (u, d)
     groups: tuple[SharedDesign, ...] = field(repr=False)
     blocks: tuple[_Block, ...] = field(repr=False)
@@ -564,11 +622,18 @@ class TaskGPs:
     KEEP = 2**23  # numbers `pullback` may keep for its second half
 
     @classmethod
-    def fit(cls, designs: Sequence[Array], losses: Sequence[Array], kernel: Kernel) -> TaskGPs:
-        """A process for each design X (n, d) and losses y (n,); tasks with the same design share the work."""
+    def fit(
+        cls, designs: Sequence[Array], losses: Sequence[Array], kernel: Kernel, *, mean: float | None = None
+    ) -> TaskGPs:
+        """A process for each design X (n, d) and losses y (n,); tasks with the same design share the work.
+
+        mean: the constant of the mean function (the papers' is 0); None takes each task's average loss.
+        """
         rows, groups = share_designs(designs, losses)
         _matrix(rows, "designs", kernel.width)
-        means = np.array([np.mean(y) if len(y) else 0.0 for y in losses])
+        means = np.full(len(losses), 0.0 if mean is None else mean)
+        if mean is None:
+            means = np.array([np.mean(y) if len(y) else 0.0 for y in losses])
         values, places, tasks = [np.empty(0)], [np.empty(0, np.intp)], [np.empty(0, np.intp)]
         for group in groups:
             L, _ = cholesky(kernel.gram(rows[group.rows]))
@@ -618,11 +683,11 @@ class TaskGPs:
         Z = _matrix(Z, "Z", self.kernel.width)
         mean = np.repeat(self.means[:, None], len(Z), axis=1)
         gradient = np.zeros((len(self), len(Z), self.kernel.width))
-        for part, block, K in self._kernels(Z):
-            F = block.alpha @ K
-            mean[block.tasks, part] += F
+        for (part, block, K), (_, _, E) in zip(self._kernels(Z), self._kernels(Z, slope=True), strict=True):
+            mean[block.tasks, part] += block.alpha @ K
+            F = block.alpha @ E
             for j, z in enumerate((Z[part] / self.kernel.lengthscales).T):  # as in Kernel.contract
-                gradient[block.tasks, part, j] += block.alpha @ (K * block.left[:, j, None]) - F * z
+                gradient[block.tasks, part, j] += block.alpha @ (E * block.left[:, j, None]) - F * z
         return mean.T, gradient.transpose(1, 0, 2) / self.kernel.lengthscales
 
     def pullback(self, Z: Array) -> tuple[Array, Callable[[Array], Array]]:
@@ -639,20 +704,22 @@ class TaskGPs:
 
         def pull(W: Array) -> Array:
             total = np.zeros(Z.shape)
-            for part, block, K in kept or self._kernels(Z):
+            same = type(self.kernel) is Kernel
+            for part, block, E in (kept if same else None) or self._kernels(Z, slope=True):
                 weights = block.alpha.T @ W[part].T[block.tasks]
-                total[part] += self.kernel.contract(K * weights, Z[part], block.left)
+                total[part] += self.kernel.contract(E * weights, Z[part], block.left)
             return total
 
         return mean.T, pull
 
-    def _kernels(self, Z: Array) -> Iterator[tuple[slice, _Block, Array]]:
-        """κ(block, part of Z) for every block and part."""
+    def _kernels(self, Z: Array, *, slope: bool = False) -> Iterator[tuple[slice, _Block, Array]]:
+        """κ(block, part of Z) for every block and part, or η."""
+        product = self.kernel.slope if slope else self.kernel.product
         for s in range(0, len(Z), self.CHUNK):
             part = slice(s, s + self.CHUNK)
             right = self.kernel.right(Z[part])
             for block in self.blocks:
-                yield part, block, self.kernel.product(block.left, right)
+                yield part, block, product(block.left, right)
 
 
 # Input -------------------------------------------------------------------------------------------------

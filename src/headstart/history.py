@@ -98,8 +98,8 @@ def scale(losses: npt.ArrayLike, how: str = "value") -> Array:
         values = rankdata(np.where(finite, values, np.inf))
     elif how != "value":
         raise ValueError(f"how must be 'value' or 'rank', but got {how!r}")
-    low, high = values[finite].min(), values[finite].max()
-    if not np.isfinite(high - low):  # the range itself overflows
+    low, high = float(values[finite].min()), float(values[finite].max())
+    if not math.isfinite(high - low):  # the range itself overflows
         values, low, high = values / 4, low / 4, high / 4
     if not high > low:
         return np.where(finite, 0.0, 1.0)
@@ -235,9 +235,9 @@ class History:
             raise ValueError(f"nothing can be carried over: {next(iter(reasons.values()))}")
         notes = []
         if reasons:
-            notes.append(f"left out {len(reasons):,} configurations that the new space does not have")
+            notes.append(f"left out {len(reasons):,} of {len(V):,} configurations, which the new space does not have")
         if lost := [name for name in self.tasks if name not in left]:
-            notes.append(f"left out {len(lost)} tasks with nothing left, {lost[0]!r} first")
+            notes.append(f"left out {len(lost)} of {len(self)} tasks, of which nothing is left: {', '.join(lost[:5])}")
         kept = replace(self, by_name={name: self[name] for name in left}, notes=(*self.notes, *notes))
         return kept._rebuilt(V, keep, space), changes
 
@@ -350,7 +350,7 @@ def build(
     long: dict[str, npt.NDArray[Any]] = {
         "task": np.asarray(tasks, dtype=object),
         "V": np.asarray(V, dtype=float),
-        "loss": np.asarray(losses, dtype=float),
+        "loss": np.where(np.isnan(losses), np.nan, np.asarray(losses, dtype=float) + 0.0),  # one NaN, one zero
         "count": np.ones(n, dtype=np.int64) if counts is None else np.asarray(counts, dtype=np.int64),
         "cost": np.full(n, np.nan) if costs is None else np.asarray(costs, dtype=float),
     }
@@ -369,6 +369,9 @@ def _build(
     """Distinct configurations, repeats averaged, one Task per name."""
     import pandas as pd
 
+    if np.isinf(long["loss"]).any():
+        name = long["task"][np.isinf(long["loss"])][0]
+        raise ValueError(f"task {name!r} has an infinite loss; use NaN for a failed trial")
     if failed_only := _tasks_without_success(long):
         raise ValueError(f"task {min(failed_only)!r} has no usable evaluation: all of its trials failed")
     V, config = distinct(long["V"])
@@ -414,9 +417,7 @@ def _long(history: History) -> dict[str, npt.NDArray[Any]]:
         "V": history.V[rows],
         "loss": np.concatenate([task.losses for task in tasks]),
         "count": np.concatenate([task.counts for task in tasks]),
-        "cost": np.concatenate(
-            [np.full(len(task), np.nan) if task.costs is None else task.costs for task in tasks]
-        ),
+        "cost": np.concatenate([np.full(len(task), np.nan) if task.costs is None else task.costs for task in tasks]),
     }
     return long
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from headstart.history import closest
 from headstart.past import Past
+from headstart.strategies.auto import Auto
 from headstart.strategies.base import Strategy
 from headstart.strategies.best import NearestBest, RandomBest
 from headstart.strategies.learned import AdaptiveLearnedInit, LearnedInit
@@ -15,6 +16,7 @@ from headstart.surrogates.base import Surrogate
 from headstart.surrogates.forest import Forest
 from headstart.surrogates.gaussian import Gaussian
 from headstart.surrogates.mklgp import MKLGP
+from headstart.surrogates.prior import Experts, TransferredPrior
 from headstart.surrogates.scot import SCoT
 
 STRATEGIES: dict[str, Callable[[], Strategy]] = {
@@ -25,14 +27,15 @@ STRATEGIES: dict[str, Callable[[], Strategy]] = {
     "aapbi": ActivePredictiveBest,
     "li": LearnedInit,
     "ali": AdaptiveLearnedInit,
-    "auto": AdaptiveLearnedInit,
+    "auto": Auto,
 }
 SURROGATES: dict[str, Callable[[], Surrogate]] = {
     "gp": Gaussian,
     "rf": Forest,
     "scot": SCoT,
     "mklgp": MKLGP,
-    "auto": Gaussian,
+    "prior": TransferredPrior,
+    "auto": Experts,
 }
 
 

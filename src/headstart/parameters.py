@@ -152,12 +152,16 @@ class _Numeric(_Parameter):
         step = self._checked("step", self.step)
         if self.log:
             raise ValueError("step and log exclude each other")
-        if not 0 < step <= self.high - self.low:
+        count = math.floor((self.high - self.low + self._slack(step)) / step) if step > 0 else 0
+        if count < 1:
             raise ValueError(f"step must be above 0 and at most high - low, but got step={step}")
-        count = math.floor((self.high - self.low) / step + _TOLERANCE)
         object.__setattr__(self, "step", step)
         last = float(self._on_grid(np.array([self.low + count * step]))[0])
         object.__setattr__(self, "high", self._checked("high", last))  # the last value on the grid
+
+    def _slack(self, step: float) -> float:
+        """How far from the grid a value may be and still count as on it: bounds and step are rounded numbers."""
+        return 1e-6 * step + 1e-12 * max(abs(self.low), abs(self.high))
 
     @property
     def _ends(self) -> tuple[float, float]:
@@ -219,7 +223,7 @@ class _Numeric(_Parameter):
         v = np.clip(np.where(outside, self.low, v), self.low, self.high)
         if self.step is not None:
             on_grid = self._on_grid(v)
-            outside |= np.abs(v - on_grid) > 1e-6 * self.step
+            outside |= np.abs(v - on_grid) > self._slack(self.step)
             v = on_grid
         return v, outside
 

@@ -20,7 +20,10 @@ from headstart.history import History
 from headstart.metrics import discordant_share
 from headstart.parameters import Array
 from headstart.space import Space
+from headstart.transfer import Surfaces
 
+MEAN = 0.0  # of the surrogates, as in the papers: what nobody tried may be as good as the best
+MOST_ROWS = 1500  # evaluations to which the hyperparameters are fitted
 MOST_SHARED = 200  # configurations on which the rankings of tasks are compared
 MOST_CANDIDATES = 2000  # configurations from which a greedy choice is made
 
@@ -33,7 +36,7 @@ class Past:
         self.history = history
         self.pool = pool
         self.losses = [task.scaled() for task in history]
-        self._rng = rng.spawn(3)
+        self._rng = rng.spawn(4)
 
     @property
     def space(self) -> Space:
@@ -45,15 +48,21 @@ class Past:
     @cached_property
     def kernel(self) -> Kernel:
         """Hyperparameters shared by all tasks."""
-        return fit_kernel(list(zip(self._designs, self.losses, strict=True)), rng=self._rng[0])
+        groups = list(zip(self._designs, self.losses, strict=True))
+        return fit_kernel(groups, rng=self._rng[0], mean=MEAN, restarts=1, max_total=MOST_ROWS)
 
     @cached_property
     def surrogates(self) -> TaskGPs:
-        return TaskGPs.fit(self._designs, self.losses, self.kernel)
+        return TaskGPs.fit(self._designs, self.losses, self.kernel, mean=MEAN)
 
     @cached_property
     def _designs(self) -> list[Array]:
         return [self.history.design(name) for name in self.history.tasks]
+
+    @cached_property
+    def surfaces(self) -> Surfaces:
+        """The past as `auto` and `prior` see it, on a scale that magnifies the good end."""
+        return Surfaces.of(self._designs, self.losses, rng=self._rng[3])
 
     def predict(self, Z: Array) -> Array:
         """f̂_D at the rows of Z for every task: (m, T)."""

@@ -32,11 +32,11 @@ def averaged(
     """Repeats as one evaluation: the mean of those that succeeded (of all, if none did), and their number."""
     loss, count, cost = long["loss"], long["count"], long["cost"]
     order = np.lexsort((cost, count, loss, key))  # so that sums do not depend on the order of the rows
-    key, loss = key[order], loss[order]
-    new = np.append(True, key[1:] != key[:-1])
-    succeeded = np.isfinite(loss[new])[np.cumsum(new) - 1]  # NaN comes last within a key
-    order, use = order[np.isfinite(loss) | ~succeeded], np.isfinite(loss) | ~succeeded
-    key, loss, count, cost = key[use], loss[use], count[order], cost[order]
+    new = np.append(True, key[order][1:] != key[order][:-1])
+    failed = np.isnan(loss[order])
+    succeeded = ~failed[new][np.cumsum(new) - 1]  # that of its key: NaN comes last within one
+    order = order[~(failed & succeeded)]
+    key, loss, count, cost = key[order], loss[order], count[order], cost[order]
     first = np.flatnonzero(np.append(True, key[1:] != key[:-1]))
     if len(first) < len(key):
         loss, cost = _group_means(loss, count, first), _group_means(cost, count, first)

@@ -177,9 +177,7 @@ class Space(Mapping[str, Parameter]):
             )
         return V
 
-    def parse(
-        self, configs: Any, *, row_name: str = "configuration", first: int = 0
-    ) -> tuple[Array, dict[str, Mask]]:
+    def parse(self, configs: Any, *, row_name: str = "configuration", first: int = 0) -> tuple[Array, dict[str, Mask]]:
         """As `to_values`, but values given for inactive parameters are passed over and returned as masks.
 
         row_name, first: what an error calls a row, and the number of the first one.
@@ -264,24 +262,18 @@ class Space(Mapping[str, Parameter]):
     def decode_values(self, Z: npt.ArrayLike) -> Array:
         Z = np.asarray(Z, dtype=float)
         if Z.ndim != 2 or Z.shape[1] != self.width:
-            raise ValueError(
-                f"an encoding of this space has {self.width} columns, but got an array of shape {Z.shape}"
-            )
+            raise ValueError(f"an encoding of this space has {self.width} columns, but got an array of shape {Z.shape}")
         if not np.isfinite(Z).all():
             raise ValueError("an encoding must be finite, but got NaN or infinity")
         V = np.empty((len(Z), len(self)))
         for j, (name, parameter) in enumerate(self._parameters.items()):
             block = Z[:, self._columns[name]]
-            V[:, j] = (
-                block.argmax(axis=1) if isinstance(parameter, Categorical) else parameter.from_unit(block[:, 0])
-            )
+            V[:, j] = block.argmax(axis=1) if isinstance(parameter, Categorical) else parameter.from_unit(block[:, 0])
         return self._mask_inactive(V)
 
     # -- sampling ----------------------------------------------------------------------------------------
 
-    def sample(
-        self, n: int, *, seed: int | np.random.Generator | None = None, method: str = "uniform"
-    ) -> list[Config]:
+    def sample(self, n: int, *, seed: int | np.random.Generator | None = None, method: str = "uniform") -> list[Config]:
         """n random configurations: independent and uniform, or a scrambled Sobol sequence."""
         return self.from_values(self.sample_values(n, rng=np.random.default_rng(seed), method=method))
 

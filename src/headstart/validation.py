@@ -14,7 +14,7 @@ from zlib import crc32
 
 import numpy as np
 
-from headstart.history import History
+from headstart.history import History, Task
 from headstart.metrics import average_rank
 from headstart.names import resolve_strategy, strategy_name
 from headstart.parameters import Array
@@ -192,8 +192,11 @@ def evidence(
 
 def _left_out(history: History, name: str, n: int, methods: tuple[Any, ...], seed: int) -> list[Array]:
     """The curve of each method on one task."""
+    key = [seed, crc32(name.encode())]
+    task = history[name]
+    past = Past(history.drop(name), rng=np.random.default_rng([*key, 0]), pool=history.V[task.rows])
     return [
-        np.mean([curve(history, name, n, m, [seed, crc32(name.encode()), r]) for r in range(_repeats(m))], axis=0)
+        np.mean([curve(past, task, n, m, np.random.default_rng([*key, 1, r])) for r in range(_repeats(m))], axis=0)
         for m in methods
     ]
 
@@ -202,22 +205,18 @@ def _repeats(method: Any) -> int:
     return REPEATS.get(method, 1) if isinstance(method, str) else 1
 
 
-def curve(history: History, name: str, n: int, method: Any, seed: Sequence[int]) -> Array:
-    """Best scaled loss on task `name` after 1 … n proposals of a method that learned from all the others."""
-    task = history[name]
-    pool, scaled = history.V[task.rows], task.scaled()
-    Z = history.design(name)
-    past_rng, rng = (np.random.default_rng([*seed, i]) for i in range(2))
-    past = Past(history.drop(name), rng=past_rng, pool=pool)
+def curve(past: Past, task: Task, n: int, method: Any, rng: np.random.Generator) -> Array:
+    """Best scaled loss on a task after 1 … n proposals of a method; past.pool are the task's own configurations."""
+    assert past.pool is not None
+    pool, scaled, Z = past.pool, task.scaled(), past.space.encode_values(past.pool)
     strategy = resolve_strategy(method, past)
     if strategy is None:
         return expected_random(scaled, n)
     run = strategy.begin(past, n=n, features=task.features, rng=rng)
-    told = Told.nothing(history.space)
+    told = Told.nothing(past.space)
     free = np.arange(len(pool))
     while len(told) < n and len(free):
-        z = history.space.encode_values(run.ask(told)[None])
-        i = free[nearest_rows(z, Z[free])[0]]
+        i = free[nearest_rows(past.space.encode_values(run.ask(told)[None]), Z[free])[0]]
         told = told.and_(pool[i], scaled[i])
         free = free[free != i]
     reached = np.minimum.accumulate(told.losses)

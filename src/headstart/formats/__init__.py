@@ -13,6 +13,11 @@ def took_and_left(took: str, left: Sequence[str]) -> tuple[str, str]:
     return f"took {took}", f"left out {'; '.join(left) or 'nothing'}"
 
 
+def counted(n: int, thing: str) -> str:
+    """1 row, 2 rows, 1,000 rows."""
+    return f"{n:,} {thing}" + "s" * (n != 1)
+
+
 def some(names: Sequence[str], most: int = 5) -> str:
     """A list of names, shortened."""
     more = f" and {len(names) - most} more" if len(names) > most else ""

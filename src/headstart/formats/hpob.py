@@ -12,7 +12,7 @@ import numpy as np
 
 from headstart.files import read_json, write_json
 from headstart.foreign import as_space
-from headstart.formats import some, took_and_left
+from headstart.formats import counted, some, took_and_left
 from headstart.history import History, build, closest
 from headstart.parameters import Array, Float
 from headstart.space import Space
@@ -44,8 +44,8 @@ def read_hpob(path: str | os.PathLike[str], search_space: str | None = None, *, 
         losses=-y,
         direction="maximize",
     )
-    took = f"{len(Z):,} evaluations on {len(entries)} tasks from search space {search_space!r}"
-    left = [f"{len(data) - 1} other search spaces"] if len(data) > 1 else []
+    took = f"{counted(len(Z), 'evaluation')} on {counted(len(entries), 'task')} from search space {search_space!r}"
+    left = [counted(len(data) - 1, "other search space")] if len(data) > 1 else []
     return history.with_notes(*took_and_left(took, left))
 
 

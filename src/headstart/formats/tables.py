@@ -17,9 +17,9 @@ import pandas as pd
 
 from headstart.files import existing, replacing
 from headstart.foreign import as_space
-from headstart.formats import some, took_and_left
+from headstart.formats import counted, some, took_and_left
 from headstart.history import DIRECTIONS, Features, History, build, closest
-from headstart.parameters import Array, Categorical, Int, Mask
+from headstart.parameters import Array, Categorical, Int, Mask, as_scalar
 from headstart.space import Space
 
 _EMPTY = {"", "nan", "NaN", "NA", "<NA>"}  # cells of a CSV file that hold nothing
@@ -86,13 +86,13 @@ def from_frame(
         direction=direction,
         info=info,
     )
-    took = f"{len(frame):,} evaluations of {len(history.V):,} configurations on {len(history)} tasks"
-    took += f" from {source.name}"
+    took = f"{counted(len(frame), 'evaluation')} of {counted(len(history.V), 'configuration')}"
+    took += f" on {counted(len(history), 'task')} from {source.name}"
     if repeats := len(frame) - sum(len(t) for t in history):
-        took += f"; {repeats:,} of them are repeats and were averaged"
+        took += f"; averaged {counted(repeats, 'repeat')}"
     if failed := int(np.isnan(values).sum()):
-        took += f"; {failed:,} without a value count as failed"
-    left = [f"{int(rows.sum()):,} values of {name!r} where it is inactive" for name, rows in surplus.items()]
+        took += f"; {counted(failed, 'trial')} without a value taken as failed"
+    left = [f"{counted(int(bad.sum()), 'value')} of {name!r} where it is inactive" for name, bad in surplus.items()]
     if others := [str(c) for c in frame.columns if c not in {*columns.named, *space}]:
         left.append(f"the columns {some(others)}")
     if unused:
@@ -101,16 +101,19 @@ def from_frame(
 
 
 def _check_columns(frame: pd.DataFrame, columns: Columns, space: Space, source: Source) -> None:
-    there = [str(column) for column in frame.columns]
+    if not isinstance(frame, pd.DataFrame):
+        raise ValueError(f"a history is made from a pandas DataFrame, but got {type(frame).__name__}")
+    there = list(frame.columns)
     needed = [*columns.named, *space]
     if twice := [name for name in there if there.count(name) > 1]:
         raise ValueError(f"{source.name} has the column {twice[0]!r} more than once")
     if shared := [name for name in needed if needed.count(name) > 1]:
         raise ValueError(f"the column {shared[0]!r} is asked for twice; task, value and parameters need their own")
     if absent := [name for name in needed if name not in there]:
-        listed = ", ".join(there) or "none"
+        labels = list(map(str, there))
         raise ValueError(
-            f"{source.name} has no column {absent[0]!r}{closest(absent[0], there)} (columns: {listed})"
+            f"{source.name} has no column {absent[0]!r}{closest(absent[0], labels)} "
+            f"(columns: {', '.join(labels) or 'none'})"
         )
     if not len(frame):
         raise ValueError(f"{source.name} is empty: there is no row below the header")
@@ -133,7 +136,7 @@ def _numbers(frame: pd.DataFrame, column: str, source: Source) -> Array:
         bad |= np.array([isinstance(cell, (str, bool, np.bool_)) for cell in cells])
     if bad.any():
         where, more = source.first_cell(bad, column)
-        raise ValueError(f"{where}: {cells[bad].iloc[0]!r} is not a number{more}")
+        raise ValueError(f"{where}: {as_scalar(cells[bad].iloc[0])!r} is not a number{more}")
     if (infinite := np.isinf(numbers)).any():
         where, more = source.first_cell(infinite, column)
         raise ValueError(f"{where}: the value is infinite{more}; leave the cell empty if the trial failed")

@@ -39,7 +39,7 @@ MOST_ACTIVE = 40  # configurations among which the active ones are chosen
 class PredictiveBest:
     """PBI: a random forest predicts how alike the new task is to each past one; the best of the most alike."""
 
-    trees: int = 100
+    trees: int = 50
 
     def __post_init__(self) -> None:
         _check_trees(self.trees)
@@ -54,7 +54,7 @@ class PredictiveBest:
 class AdaptivePredictiveBest:
     """aPBI: PBI, with landmark features from the results on the new task and a new forest after each."""
 
-    trees: int = 100
+    trees: int = 50
 
     def __post_init__(self) -> None:
         _check_trees(self.trees)
@@ -68,7 +68,7 @@ class ActivePredictiveBest:
     """aaPBI: the first K configurations are those whose results tell most about the distances (Algorithm 3)."""
 
     k: int = 3
-    trees: int = 100
+    trees: int = 50
 
     def __post_init__(self) -> None:
         _check_trees(self.trees)

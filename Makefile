@@ -1,0 +1,71 @@
+# make demo    the main job on data that ships with the package: printed, and drawn to demo.png
+# make test    all tests
+# make lint    style, types and the direction of imports
+# make bench   the numbers of benchmarks/README.md
+# make docs    the documentation, as a site in site/
+# make clean   remove what the others wrote (the environment stays: rm -rf .venv for a new one)
+#
+# Each does its own set-up in .venv, once. It needs Python 3.10 or newer; to choose one: make demo PYTHON=python3.12
+
+VENV := .venv
+PY := $(VENV)/bin/python
+INSTALL := $(PY) -m pip install --disable-pip-version-check -c constraints.txt
+
+# python3 if it will do, else the newest that does.
+USABLE := import sys, ensurepip, venv; sys.exit(sys.version_info < (3, 10))
+CANDIDATES := python3 python3.14 python3.13 python3.12 python3.11 python3.10
+PYTHON ?= $(shell for p in $(CANDIDATES); do "$$p" -c "$(USABLE)" 2>/dev/null && echo "$$p" && break; done)
+
+# One core per test process: the processes share the machine already.
+TEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(PY) -m pytest -n auto --maxprocesses 4
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help demo test lint bench docs clean
+
+help:
+	@sed -n 's/^# \(make .*\)/\1/p' Makefile
+
+demo: $(VENV)/.demo
+	$(PY) -m headstart.cli demo
+
+test: $(VENV)/.dev
+	$(TEST) $(ARGS)
+
+lint: $(VENV)/.dev
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+	$(PY) -m mypy
+	$(VENV)/bin/lint-imports
+
+bench: $(VENV)/.dev
+	@for file in $(sort $(wildcard benchmarks/*.py)); do echo "== $$file"; $(PY) "$$file" || exit 1; done
+
+docs: $(VENV)/.docs
+	$(PY) -m mkdocs build --strict
+
+clean:
+	rm -rf build dist site demo.png .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	find src tests -name __pycache__ -prune -exec rm -rf {} +
+
+# An environment that works is kept, one that was left half made is replaced.
+$(VENV)/.made:
+	@$(PY) -m pip --version >/dev/null 2>&1 || { \
+	  "$(PYTHON)" -c "$(USABLE)" 2>/dev/null || { \
+	    echo "headstart needs Python 3.10 or newer with its venv module (Debian, Ubuntu: apt install python3-venv)," \
+	      "but found $$(python3 --version 2>&1); choose one with: make PYTHON=/path/to/python3" >&2; exit 1; }; \
+	  echo "Making the environment $(VENV) with $$("$(PYTHON)" --version) ..."; \
+	  "$(PYTHON)" -m venv --clear $(VENV); }
+	@touch $@
+
+$(VENV)/.demo: pyproject.toml constraints.txt | $(VENV)/.made
+	$(INSTALL) -e ".[report]"
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml constraints.txt | $(VENV)/.made
+	$(INSTALL) -e ".[dev]"
+	@touch $@ $(VENV)/.demo
+
+$(VENV)/.docs: pyproject.toml constraints.txt | $(VENV)/.made
+	$(INSTALL) -e ".[docs]"
+	@touch $@

@@ -1,0 +1,55 @@
+"""ADTM after 1, 3, 5 and 10 starts of every strategy, by the papers' protocol.
+
+python benchmarks/starts.py --history authors-svm
+python benchmarks/starts.py --history authors-adaboost
+python benchmarks/starts.py --history svm
+"""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+from protocol import arguments, curves, history_named, row
+
+from headstart.history import scale
+from headstart.strategies import AdaptiveLearnedInit, LearnedInit
+from headstart.validation import expected_random
+
+AT = (1, 3, 5, 10)
+METHODS = {
+    "rbi": ("rbi", 100),
+    "nbi": ("nbi", 1),
+    "pbi": ("pbi", 3),
+    "apbi": ("apbi", 1),
+    "aapbi": ("aapbi", 1),
+    "li": ("li", 1),
+    "li, paper's recipe": (LearnedInit(recipe="paper"), 3),
+    "li, printed gradient": (LearnedInit(recipe="paper", gradient="printed"), 3),
+    "ali": ("ali", 1),
+    "ali, printed weights": (AdaptiveLearnedInit(weights="printed"), 1),
+    "auto": ("auto", 1),
+}
+
+
+def main() -> None:
+    options = arguments(__doc__ or "").parse_args()
+    history = history_named(options.history)
+    described = not options.without_features
+    print(f"| {options.history:<24} | " + " | ".join(map(str, AT)) + " | seconds |")
+    print("| --- | " + " | ".join("---" for _ in AT) + " | --- |")
+    random = np.mean([expected_random(scale(task.losses), max(AT)) for task in history], axis=0)
+    print(row("random (expectation)", random, AT) + "  |")
+    for label, (init, repeats) in METHODS.items():
+        if options.methods and label not in options.methods:
+            continue
+        if label in ("nbi", "pbi", "apbi", "aapbi") and not history.feature_names:
+            print(f"| {label:<24} | needs meta-features, which this history has not |")
+            continue
+        began = time.perf_counter()
+        adtm = curves(history, max(AT), repeats=repeats, jobs=options.jobs, described=described, init=init, n_init=max(AT)).mean(axis=0)
+        print(row(label, adtm, AT) + f" {time.perf_counter() - began:.0f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

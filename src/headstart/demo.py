@@ -1,0 +1,235 @@
+"""The main job, small: tune a model on a data set as if it were new, with what the other data sets taught.
+
+One data set is left out of the shipped history. Two searches tune a support vector machine on it, really
+training every model: random search, which knows nothing, and a start learned from the other data sets.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from headstart import library
+from headstart.history import History, closest
+from headstart.library import datasets, svm
+from headstart.parameters import Array
+from headstart.progress import Progress
+from headstart.space import Config, Space
+
+COLD, LEARNED = "random search", "learned start"
+PICTURES = (".png", ".pdf", ".svg")
+STYLES = {COLD: ("#888888", "s"), LEARNED: ("#0b6fb8", "o")}  # colour and mark
+
+
+class Search(Protocol):
+    """Whatever proposes configurations one after the other and is told how good each one was."""
+
+    def ask(self) -> Config: ...
+
+    def tell(self, config: Config, value: float) -> None: ...
+
+
+class Listed:
+    """A search whose proposals do not depend on results."""
+
+    def __init__(self, configs: Iterator[Config]) -> None:
+        self._configs = configs
+
+    def ask(self) -> Config:
+        return next(self._configs)
+
+    def tell(self, config: Config, value: float) -> None:
+        pass
+
+
+def anywhere(space: Space, rng: np.random.Generator) -> Iterator[Config]:
+    """Random search: configurations drawn from the whole space."""
+    while True:
+        yield from space.sample(1, seed=rng)
+
+
+def random_best(past: History, rng: np.random.Generator) -> Iterator[Config]:
+    """RBI: the best configurations of past tasks in random order, none twice; after the last, random search."""
+    proposed: list[Config] = []
+    for i in rng.permutation(len(past)):
+        config = past.best(past.tasks[i])
+        if config not in proposed:
+            proposed.append(config)
+            yield config
+    yield from anywhere(past.space, rng)
+
+
+# A better start takes the place of `random_best` here.
+SEARCHES: Mapping[str, Callable[[History, np.random.Generator], Search]] = {
+    COLD: lambda past, rng: Listed(anywhere(past.space, rng)),
+    LEARNED: lambda past, rng: Listed(random_best(past, rng)),
+}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What the searches reached: for each, the best error after every trial, (repeats, trials)."""
+
+    task: str
+    past: History
+    curves: Mapping[str, Array]
+    seed: int
+    best_config: Config
+    best_error: float
+
+    @property
+    def means(self) -> dict[str, Array]:
+        """The mean curve of each search over the repeats, (trials,)."""
+        return {name: curve.mean(axis=0) for name, curve in self.curves.items()}
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Repeats and trials."""
+        repeats, trials = next(iter(self.curves.values())).shape
+        return repeats, trials
+
+
+def run(
+    task: str = "wdbc", *, trials: int = 10, repeats: int = 50, seed: int = 0, history: History | None = None
+) -> Outcome:
+    """Leave `task` out of the history (the shipped `svm`, unless given) and tune it with every search."""
+    for name, value in (("trials", trials), ("repeats", repeats)):
+        if value < 1:
+            raise ValueError(f"{name} must be at least 1, but got {value}")
+    if seed < 0:
+        raise ValueError(f"seed must not be negative, but got {seed}")
+    history = library.load("svm") if history is None else history
+    if task not in history.tasks:
+        known = ", ".join(history.tasks)
+        raise ValueError(f"the history has no task {task!r}{closest(task, history.tasks)} (there are: {known})")
+    past = history.drop(task)
+    objective = Objective(svm.split(datasets.load(task)))
+    curves = {name: np.empty((repeats, trials)) for name in SEARCHES}
+    with Progress(len(SEARCHES) * repeats * trials, "training") as progress:
+        for repeat, stream in enumerate(np.random.SeedSequence(seed).spawn(repeats)):
+            for name, search in SEARCHES.items():
+                rng = np.random.default_rng(stream)
+                curves[name][repeat] = best_so_far(search(past, rng), objective, trials, progress)
+    best = min(objective.results, key=lambda result: result[1])
+    return Outcome(task, past, curves, seed, *best)
+
+
+class Objective:
+    """The test error of a support vector machine on one data set; each configuration is trained once."""
+
+    def __init__(self, part: svm.Split) -> None:
+        self._part = part
+        self.results: list[tuple[Config, float]] = []
+
+    def __call__(self, config: Config) -> float:
+        for known, error in self.results:
+            if known == config:
+                return error
+        error, _ = svm.evaluate(self._part, config)
+        self.results.append((config, error))
+        return error
+
+
+def best_so_far(search: Search, objective: Callable[[Config], float], trials: int, progress: Progress) -> Array:
+    """The curve of one search: the best value after 1, 2, … trials."""
+    values = np.empty(trials)
+    for trial in range(trials):
+        config = search.ask()
+        values[trial] = objective(config)
+        search.tell(config, values[trial])
+        progress.advance()
+    return np.minimum.accumulate(values)
+
+
+# -- what the user sees --------------------------------------------------------------------------------------
+
+
+def table(outcome: Outcome) -> str:
+    """The curves side by side, and what they come to in a sentence."""
+    means, (repeats, _) = outcome.means, outcome.shape
+    lines = [
+        f"An SVM for {outcome.task}, tuned with a history of {len(outcome.past)} other data sets.",
+        f"Test error of the best so far, mean of {repeats} repeats:",
+        "",
+        "trials" + "".join(f"{name:>16}" for name in means),
+    ]
+    for trial, row in enumerate(zip(*means.values(), strict=True), start=1):
+        lines.append(f"{trial:6}" + "".join(f"{value:16.4f}" for value in row))
+    return "\n".join([*lines, "", verdict(means[COLD], means[LEARNED])])
+
+
+def verdict(cold: Array, learned: Array) -> str:
+    """How many trials of the learned start are worth all of random search's."""
+    reached = np.flatnonzero(learned <= cold[-1])
+    if not len(reached):
+        return f"After {len(cold)} trials random search is ahead: {cold[-1]:.4f} against {learned[-1]:.4f}."
+    trials = "1 trial" if reached[0] == 0 else f"{reached[0] + 1} trials"
+    return f"The learned start needs {trials} to reach what random search has after {len(cold)}: {cold[-1]:.4f}."
+
+
+def as_json(outcome: Outcome) -> dict[str, Any]:
+    """The same for a program."""
+    repeats, trials = outcome.shape
+    return {
+        "task": outcome.task,
+        "past_tasks": len(outcome.past),
+        "trials": trials,
+        "repeats": repeats,
+        "seed": outcome.seed,
+        "curves": {name: curve.tolist() for name, curve in outcome.means.items()},
+        "best_config": outcome.best_config,
+        "best_error": outcome.best_error,
+    }
+
+
+def check_picture(path: Path) -> None:
+    """Refuse before all the training what would fail after them: a picture that cannot be drawn or written."""
+    if path.suffix.lower() not in PICTURES:
+        raise ValueError(f"cannot draw {path}: the name of a picture ends in {', '.join(PICTURES)}")
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"cannot write {path}: the folder {path.parent} does not exist")
+    if path.is_dir() or not os.access(path.parent, os.W_OK):
+        raise PermissionError(f"cannot write {path}: it is a folder, or the folder around it is read-only")
+    _pyplot()
+
+
+def draw(outcome: Outcome, path: Path) -> None:
+    """The mean curves, each with a band of one standard error, as a picture."""
+    from headstart.files import replacing
+
+    plt = _pyplot()
+    repeats, trials = outcome.shape
+    x = np.arange(1, trials + 1)
+    figure, axes = plt.subplots(figsize=(7, 4.2), layout="constrained")
+    for name, curve in outcome.curves.items():
+        color, mark = STYLES[name]
+        mean, error = curve.mean(axis=0), curve.std(axis=0) / np.sqrt(repeats)
+        axes.fill_between(x, mean - error, mean + error, color=color, alpha=0.2, linewidth=0)
+        axes.plot(x, mean, color=color, marker=mark, markersize=5, linewidth=2, label=name)
+    axes.set_title(f"Tuning an SVM on {outcome.task} with a history of {len(outcome.past)} other data sets")
+    axes.set_xlabel("trials")
+    axes.set_ylabel("test error of the best so far")
+    axes.set_xticks(x if trials <= 20 else np.linspace(1, trials, 10, dtype=int))
+    axes.set_ylim(bottom=0)
+    axes.grid(alpha=0.3)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False, title=f"mean of {repeats} repeats, ± 1 standard error")
+    with replacing(path) as temporary:
+        figure.savefig(temporary, dpi=150)
+    plt.close(figure)
+
+
+def _pyplot() -> Any:
+    try:
+        import matplotlib
+    except ImportError:
+        raise ImportError("the picture needs matplotlib: pip install 'headstart[report]'") from None
+    matplotlib.use("agg")  # files only: works without a display
+    import matplotlib.pyplot
+
+    return matplotlib.pyplot

@@ -1,0 +1,396 @@
+"""The search: a strategy first, then a surrogate (Algorithm 1 of the papers), asked and told step by step.
+
+Everything an answer depends on is the seed and what has been told: the state of a run is its trials, so it can
+be written as JSON after any step and continued identically.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from headstart.foreign import as_space
+from headstart.history import DIRECTIONS, Features, History, log
+from headstart.names import resolve_strategy, resolve_surrogate
+from headstart.parameters import Array
+from headstart.past import Past
+from headstart.proposal import LISTABLE, best_candidate, best_in_space, tried
+from headstart.quasirandom import halton
+from headstart.reconciliation import report
+from headstart.space import Config, Space
+from headstart.start import Start
+from headstart.strategies.base import ExhaustedError, Run, Told, anywhere, fresh
+from headstart.surrogates.base import Acquisition
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One trial of a run: what was tried, what came out, and where the proposal came from.
+
+    value: in the user's direction; None if the trial failed. origin: "start" (a given Start), "strategy",
+    "surrogate", "random", or "told" for a configuration that was never asked for.
+    """
+
+    config: Config
+    value: float | None
+    origin: str
+
+    @property
+    def failed(self) -> bool:
+        return self.value is None
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A configuration (a row of V) on its way, and the proposal it stands for if that was not on the list."""
+
+    v: Array
+    origin: str
+    proposed: Array | None = None
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """A trial as the models see it: minimised; NaN: failed."""
+
+    asked: _Asked
+    trial: Trial
+    loss: float
+
+
+class Optimizer:
+    """Ask for a configuration, tell what it gave, over and over.
+
+    space: a Space, or what `as_space` makes one of.
+    history: the past; brought over to `space` if it has another one.
+    init: the strategy of the first `n_init` trials: a name, a strategy object, or a `Start`.
+    surrogate: what proposes the others: a name or an object. acquisition: "ei", "log_ei", "pi" or "lcb".
+    features: the new task's meta-features. candidates: the only configurations to choose from.
+    """
+
+    def __init__(
+        self,
+        space: Any,
+        history: History | None = None,
+        init: Any = "auto",
+        n_init: int = 10,
+        surrogate: Any = "auto",
+        acquisition: str = "ei",
+        features: Features | None = None,
+        candidates: Sequence[Mapping[str, Any]] | None = None,
+        direction: str = "minimize",
+        seed: int | None = None,
+    ) -> None:
+        self.space = as_space(space)
+        if direction not in DIRECTIONS:
+            raise ValueError(f"direction must be 'minimize' or 'maximize', but got {direction!r}")
+        if isinstance(n_init, bool) or not isinstance(n_init, (int, np.integer)) or n_init < 1:
+            raise ValueError(f"n_init must be a whole number of at least 1, but got {n_init!r}")
+        self.direction = direction
+        self.n_init = int(n_init)
+        self.acquisition = Acquisition(acquisition).name
+        self.seed = _seed(seed)
+        self.history = None if history is None else _fitting(history, self.space)
+        self._candidates = None if candidates is None else list(candidates)
+        self._pool = None if candidates is None else _pool(self.space, candidates)
+        self._Z = None if self._pool is None else self.space.encode_values(self._pool)
+        self._entries: list[_Entry] = []
+        self._pending: list[_Asked] = []
+        strategy_rng, surrogate_rng, past_rng = (np.random.default_rng([self.seed, i]) for i in range(3))
+        self.past = None if self.history is None else Past(self.history, rng=past_rng, pool=self._pool)
+        self._origin = "start" if isinstance(init, Start) else "strategy"
+        if isinstance(init, Start):
+            plan = _start_values(init, self.space)
+            self.n_init = min(self.n_init, len(plan))
+            self._run: Run | None = Given(plan, self.space, self.seed)
+        else:
+            strategy = resolve_strategy(init, self.past)
+            self._run = None
+            if strategy is not None:
+                assert self.past is not None
+                self._run = strategy.begin(self.past, n=self.n_init, features=features, rng=strategy_rng)
+        self._model = resolve_surrogate(surrogate).begin(self.space, self.past, features=features, rng=surrogate_rng)
+
+    # -- asking ------------------------------------------------------------------------------------------
+
+    def ask(self) -> Config:
+        """The next configuration to try; may be called again before it is told (parallel workers)."""
+        told = self._told()
+        if len(told) < self.n_init:
+            v, origin = self._from_strategy(told)
+        else:
+            v, origin = self._from_surrogate(told)
+        if self._pool is None or self._candidates is None:
+            self._pending.append(_Asked(v, origin))
+            return self.space.from_values(v[None])[0]
+        i = self._nearest_candidate(v, told)
+        moved = not np.array_equal(v, self._pool[i], equal_nan=True)
+        self._pending.append(_Asked(self._pool[i], origin, v if moved else None))
+        return self._candidates[i]  # type: ignore[return-value]  # exactly as it was given
+
+    def _from_strategy(self, told: Told) -> tuple[Array, str]:
+        if self._run is None:
+            return self._anywhere(told), "random"
+        for asked in (*(entry.asked for entry in self._entries), *self._pending):
+            if asked.proposed is not None:  # used up, though it was moved to the list before it was tried
+                told = told.and_(asked.proposed)
+        try:
+            return self._run.ask(told), self._origin
+        except ExhaustedError:
+            return self._anywhere(told), "random"
+
+    def _from_surrogate(self, told: Told) -> tuple[Array, str]:
+        known = told.known
+        if not len(known) or self._stalled(told):
+            return self._anywhere(told), "random"
+        posterior = self._model.fit(self.space.encode_values(known.V), known.losses)
+        for asked in self._pending:  # as if told what is expected of them
+            z = self.space.encode_values(asked.v[None])
+            posterior = posterior.extend(z[0], float(posterior.predict(z)[0][0]))
+        acquisition = Acquisition(self.acquisition, len(told), self.space.width)
+        if self._pool is not None and self._Z is not None:
+            found = best_candidate(posterior, self._pool, self._Z, told, acquisition)
+        else:
+            rng = np.random.default_rng([self.seed, 3, len(told)])
+            found = best_in_space(posterior, self.space, told, acquisition, rng=rng)
+        if found is None:
+            raise ExhaustedError(self._exhausted())
+        return found, "surrogate"
+
+    STALL = (5, 0.01, 3)
+
+    def _stalled(self, told: Told) -> bool:
+        k, gain, every = self.STALL
+        losses = told.known.losses
+        if not every or self.past is not None or self._pool is not None or len(told) % every or len(losses) <= self.n_init + k:
+            return False
+        scale = np.median(losses) - losses.min()
+        return bool(losses[:-k].min() - losses[-k:].min() <= gain * scale)
+
+    def _anywhere(self, told: Told) -> Array:
+        if self._pool is None:
+            proposals = filling(self.space, self.seed)
+        else:
+            order = np.random.default_rng([self.seed, 4]).permutation(len(self._pool))
+            proposals = iter(self._pool[order])
+        try:
+            return fresh(proposals, told, self.space)
+        except ExhaustedError:
+            raise ExhaustedError(self._exhausted()) from None
+
+    def _nearest_candidate(self, v: Array, told: Told) -> int:
+        """A proposal's place on the list, or that of the nearest candidate that has not been tried."""
+        assert self._pool is not None
+        assert self._Z is not None
+        distance = ((self._Z - self.space.encode_values(v[None])) ** 2).sum(axis=1)
+        distance[tried(self._pool, told)] = math.inf
+        i = int(np.argmin(np.round(distance, 12)))
+        if math.isinf(distance[i]):
+            raise ExhaustedError(self._exhausted())
+        return i
+
+    def _exhausted(self) -> str:
+        if self._pool is not None:
+            what = f"{len(self._pool):,} candidates"
+        else:
+            what = f"{self.space.size:,.0f} configurations of the space"
+        running = f" or are running ({len(self._pending)})" if self._pending else ""
+        return f"all {what} have been tried{running}; there is nothing left to ask for"
+
+    def _told(self) -> Told:
+        """All trials so far: failed ones as the worst seen, running ones without a loss."""
+        losses = np.array([entry.loss for entry in self._entries], dtype=float)
+        if np.isfinite(losses).any():
+            losses = np.where(np.isnan(losses), np.nanmax(losses), losses)
+        V = [*(entry.asked.v for entry in self._entries), *(asked.v for asked in self._pending)]
+        running = np.full(len(self._pending), np.nan)
+        return Told(np.array(V).reshape(-1, len(self.space)), np.append(losses, running))
+
+    # -- telling -----------------------------------------------------------------------------------------
+
+    def tell(self, config: Mapping[str, Any], value: float | None) -> None:
+        """What a configuration gave; None or NaN if it failed. It need not have been asked for."""
+        result = number(value)
+        v = self.space.to_values([config])[0]
+        place = next((i for i, a in enumerate(self._pending) if np.array_equal(a.v, v, equal_nan=True)), None)
+        asked = _Asked(v, "told") if place is None else self._pending[place]
+        self._entries.append(self._entry(asked, dict(config), result))
+        if place is not None:
+            del self._pending[place]
+
+    def _entry(self, asked: _Asked, config: Config, value: float | None) -> _Entry:
+        loss = math.nan if value is None else value if self.direction == "minimize" else -value
+        return _Entry(asked, Trial(config, value, asked.origin), loss)
+
+    # -- looking -----------------------------------------------------------------------------------------
+
+    @property
+    def trials(self) -> list[Trial]:
+        """Every trial that was told, in order."""
+        return [entry.trial for entry in self._entries]
+
+    @property
+    def pending(self) -> list[Config]:
+        """What was asked for and not told yet."""
+        return self._configs(self._pending)
+
+    @property
+    def best_trial(self) -> Trial:
+        """The first of the best trials; an error if none succeeded."""
+        return best_of_trials(self.trials, self.direction)
+
+    @property
+    def best_config(self) -> Config:
+        return self.best_trial.config
+
+    @property
+    def best_value(self) -> float:
+        value = self.best_trial.value
+        assert value is not None
+        return value
+
+    # -- state -------------------------------------------------------------------------------------------
+
+    def state(self) -> dict[str, Any]:
+        """What a run needs to go on, as plain JSON: give it to `restore` of an Optimizer made the same way."""
+        entries = self._entries
+        values = [entry.trial.value for entry in entries]
+        told = self._asked_json([entry.asked for entry in entries])
+        return {
+            "format": 1,
+            **self._settings(),
+            "trials": [{**asked, "value": value} for asked, value in zip(told, values, strict=True)],
+            "pending": self._asked_json(self._pending),
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> Optimizer:
+        """Take over the trials of `state`; the optimizer must have been made with the same arguments."""
+        if self._entries or self._pending:
+            raise ValueError("only an optimizer that has not been used yet can take over a state")
+        if not isinstance(state, Mapping) or state.get("format") != 1:
+            raise ValueError("this is not the state of an optimizer, or one of a version that is not known")
+        for name, mine in self._settings().items():
+            if state.get(name) != mine:
+                raise ValueError(f"the state has another {name} ({state.get(name)!r}) than this optimizer ({mine!r})")
+        try:
+            entries = [
+                self._entry(self._asked(told), dict(told["config"]), number(told["value"])) for told in state["trials"]
+            ]
+            pending = [self._asked(asked) for asked in state["pending"]]
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"the state is damaged: {error}") from error
+        self._entries, self._pending = entries, pending
+        return self
+
+    def _settings(self) -> dict[str, Any]:
+        """The arguments on which the continuation of a run depends, as far as they are plain JSON."""
+        return {
+            "seed": self.seed,
+            "space": self.space.to_json(),
+            "direction": self.direction,
+            "n_init": self.n_init,
+            "acquisition": self.acquisition,
+        }
+
+    def _configs(self, asked: Sequence[_Asked]) -> list[Config]:
+        return self.space.from_values(np.array([a.v for a in asked]).reshape(-1, len(self.space)))
+
+    def _asked_json(self, asked: Sequence[_Asked]) -> list[dict[str, Any]]:
+        """Plain JSON, whatever types the configurations were given in."""
+        out: list[dict[str, Any]] = []
+        for config, a in zip(self._configs(asked), asked, strict=True):
+            out.append({"config": config, "origin": a.origin})
+            if a.proposed is not None:
+                out[-1]["proposed"] = self.space.from_values(a.proposed[None])[0]
+        return out
+
+    def _asked(self, entry: Mapping[str, Any]) -> _Asked:
+        v = self.space.to_values([entry["config"]])[0]
+        proposed = self.space.to_values([entry["proposed"]])[0] if "proposed" in entry else None
+        return _Asked(v, str(entry["origin"]), proposed)
+
+
+def filling(space: Space, seed: int) -> Iterator[Array]:
+    """Configurations spread evenly over the space, without end; all of them in random order if they are few."""
+    if space.size <= LISTABLE:
+        yield from anywhere(space, seed)
+    rng = np.random.default_rng(seed)
+    while space.size > LISTABLE:
+        yield from space.from_cube(halton(256, len(space), rng=rng))
+
+
+def best_of_trials(trials: Sequence[Trial], direction: str) -> Trial:
+    """The first of the best trials."""
+    there = [trial for trial in trials if trial.value is not None]
+    if not there:
+        tried = f"none of the {len(trials)} trials has succeeded" if trials else "no trial has been told yet"
+        raise ValueError(f"{tried}, so there is no best one")
+    sign = 1.0 if direction == "minimize" else -1.0
+    return min(there, key=lambda trial: sign * (trial.value or 0.0))
+
+
+def _seed(seed: int | None) -> int:
+    """The seed itself, or a new one that is not known beforehand."""
+    if seed is None:
+        return int(np.random.SeedSequence().generate_state(1, np.uint64)[0] >> 1)
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
+        raise ValueError(f"seed must be a whole number of at least 0, or None, but got {seed!r}")
+    return int(seed)
+
+
+def _fitting(history: History, space: Space) -> History:
+    """The history in this space; what had to change is logged."""
+    if history.space == space:
+        return history
+    moved, changes = history.moved_to(space)
+    log.warning("the history has another space; brought over:\n%s", report(changes))
+    return moved
+
+
+def _start_values(start: Start, space: Space) -> Array:
+    """A start's configurations in this space; what had to change is logged."""
+    if start.space != space:
+        start, result = start.reconciled(space)
+        log.warning("the start has another space; brought over:\n%s", result)
+    return space.to_values(start.configs)
+
+
+@dataclass(frozen=True)
+class Given:
+    """A run that follows a given list, then fills the space."""
+
+    plan: Array
+    space: Space
+    seed: int
+
+    def ask(self, told: Told) -> Array:
+        return fresh(chain(iter(self.plan), filling(self.space, self.seed)), told, self.space)
+
+
+def _pool(space: Space, candidates: Sequence[Mapping[str, Any]]) -> Array:
+    if not len(candidates):
+        raise ValueError("candidates is empty; leave it out to search the whole space")
+    return space.to_values(candidates)
+
+
+def number(value: Any) -> float | None:
+    """A finite number, or None for a failed trial."""
+    if value is None:
+        return None
+    text = f"a value must be a number, or None for a failed trial, but got {value!r}"
+    if isinstance(value, (str, bytes, bool, np.bool_)):
+        raise ValueError(text)
+    try:
+        result = float(value)
+    except OverflowError:
+        result = math.inf
+    except (TypeError, ValueError):
+        raise ValueError(text) from None
+    if math.isinf(result):
+        raise ValueError("a value must be finite, but got one that is infinite; tell None for a failed trial")
+    return None if math.isnan(result) else result

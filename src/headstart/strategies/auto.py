@@ -1,0 +1,78 @@
+"""The start that the evidence supports: LI with uncertainty, adapted by ranks, that knows when to stop.
+
+The first configuration is the best on average over the past tasks. Each result then re-weights the tasks by how they
+rank what was tried, and the next configuration is the one that promises most under the tasks so weighted (eq. 16 of
+Wistuba et al. 2015a, with the surrogates' uncertainty) and under a Gaussian process with the past's mean and
+covariance, half and half. If the new task ranks configurations unlike any past one, the rest of the start fills the
+space. Meta-features take no part: left out task by task, they made it worse on the histories at hand. The formulas
+are in `transfer.py`, the figures in `benchmarks/README.md`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import chain
+
+import numpy as np
+
+from headstart.acquisition import ei
+from headstart.history import Features
+from headstart.parameters import Array
+from headstart.past import Past
+from headstart.strategies.base import Run, Told, fresh
+from headstart.strategies.learned import rest
+from headstart.transfer import (
+    LearnedPrior,
+    Surfaces,
+    expected_gain,
+    is_unlike,
+    own_scale,
+    rank_weights,
+    unstretch,
+)
+
+
+@dataclass(frozen=True)
+class Auto:
+    """auto: adapts to every result, needs no meta-features, and fills the space where the past misleads."""
+
+    def begin(self, past: Past, *, n: int, features: Features | None, rng: np.random.Generator) -> Run:
+        Z = past.space.encode_values(past.candidates)
+        surfaces = past.surfaces
+        return AutoRun(past, surfaces, surfaces.at(Z), surfaces.spread(Z), Z, int(rng.integers(2**32)))
+
+
+@dataclass(frozen=True)
+class AutoRun:
+    past: Past
+    surfaces: Surfaces
+    M: Array  # (m, T), the past at the candidates
+    spread: Array  # (m,)
+    Z: Array  # (m, d), the candidates
+    seed: int
+
+    def ask(self, told: Told) -> Array:
+        best = np.argsort(-self._promise(told), kind="stable")
+        proposals = chain(iter(self.past.candidates[best]), rest(self.past, self.seed))
+        return fresh(proposals, told, self.past.space)
+
+    def _promise(self, told: Told) -> Array:
+        """How much to expect of each candidate."""
+        if not len(told):
+            return np.asarray(-unstretch(np.clip(self.M, 0.0, 1.0)).mean(axis=1))
+        known, encode = told.known, self.past.space.encode_values
+        seen = self.surfaces.at(encode(known.V))
+        if is_unlike(seen, known.losses):
+            return self._distance(told)
+        reached = self.surfaces.at(encode(told.V)).min(axis=0)
+        gain = expected_gain(self.M, self.spread, reached, rank_weights(seen, known.losses))
+        if not len(known):
+            return gain
+        process = LearnedPrior.equal(self.surfaces).condition(encode(known.V), own_scale(known.losses))
+        improvement = ei(*process.predict(self.Z), 0.0)  # on the run's own scale its best is 0
+        return gain / max(float(gain.max()), 1e-300) + improvement / max(float(improvement.max()), 1e-300)
+
+    def _distance(self, told: Told) -> Array:
+        """To the nearest configuration tried: what fills the space."""
+        tried = self.past.space.encode_values(told.V)
+        return np.asarray(((self.Z[:, None] - tried[None]) ** 2).sum(axis=2).min(axis=1))

@@ -1,0 +1,1 @@
+"""Surrogates: what a configuration that was not tried would give."""
