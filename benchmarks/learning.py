@@ -1,6 +1,6 @@
 """What learning a start costs: seconds and memory, next to a plain greedy portfolio and RBI in the same run.
 
-    python benchmarks/learning.py
+python benchmarks/learning.py
 """
 
 from __future__ import annotations
@@ -96,13 +96,17 @@ def main() -> None:
     print("| --- | --- | --- | --- | --- |")
     for tasks, evaluations, ragged in ((50, 288, False), (50, 300, True), (250, 300, True), (1000, 300, True)):
         past = history(tasks, evaluations, ragged)
+        label = _label(tasks, evaluations, ragged)
         for name in ("auto", "li", "ali", "rbi"):
-            seconds, peak = in_child(lambda past=past, name=name: hs.learn(past, n=10, method=name))
-            print(f"| {_label(tasks, evaluations, ragged)} | {name} | {seconds:.2f} | {1e3 * seconds / tasks:.1f} | {peak:.2f} |", flush=True)
+            show(label, name, tasks, *in_child(lambda past=past, name=name: hs.learn(past, n=10, method=name)))
         if len(past.V) * tasks < 2e8:
-            seconds, peak = in_child(lambda past=past: greedy_portfolio(past, 10))
-            print(f"| {_label(tasks, evaluations, ragged)} | greedy portfolio | {seconds:.2f} | {1e3 * seconds / tasks:.1f} | {peak:.2f} |", flush=True)
-    print(f"\nOne adaptive ask of `auto` on 50 tasks × 288: {adaptive_ask(history(50, 288, ragged=False)):.1f} ms (median).")
+            show(label, "greedy portfolio", tasks, *in_child(lambda past=past: greedy_portfolio(past, 10)))
+    milliseconds = adaptive_ask(history(50, 288, ragged=False))
+    print(f"\nOne adaptive ask of `auto` on 50 tasks × 288: {milliseconds:.1f} ms (median).")
+
+
+def show(label: str, method: str, tasks: int, seconds: float, peak: float) -> None:
+    print(f"| {label} | {method} | {seconds:.2f} | {1e3 * seconds / tasks:.1f} | {peak:.2f} |", flush=True)
 
 
 def _label(tasks: int, evaluations: int, ragged: bool) -> str:

@@ -32,9 +32,7 @@ def history_named(name: str) -> hs.History:
 
 def _there(path: Path) -> Path:
     if not path.exists():
-        sys.exit(
-            f"this benchmark needs the authors' data, which is not part of the repository: no {path.name} found"
-        )
+        sys.exit(f"this benchmark needs the authors' data, which is not part of the repository: no {path.name} found")
     return path
 
 
@@ -74,9 +72,7 @@ def curves(history: hs.History, trials: int, *, repeats: int = 1, jobs: int = 1,
 
 def arguments(description: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=description)
-    parser.add_argument(
-        "--history", default="authors-svm", help="authors-svm, authors-adaboost, or a name that ships"
-    )
+    parser.add_argument("--history", default="authors-svm", help="authors-svm, authors-adaboost, or a name that ships")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--without-features", action="store_true", help="as if the tasks had no meta-features")
     parser.add_argument("--methods", nargs="*", help="only these")

@@ -1,6 +1,6 @@
 """ADTM of the whole search, start and surrogate, by the papers' protocol.
 
-    python benchmarks/search.py --history authors-svm
+python benchmarks/search.py --history authors-svm
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ def main() -> None:
         if options.methods and label not in options.methods:
             continue
         began = time.perf_counter()
-        adtm = curves(history, max(AT), jobs=options.jobs, described=not options.without_features, n_init=5, **settings).mean(axis=0)
+        adtm = curves(
+            history, max(AT), jobs=options.jobs, described=not options.without_features, n_init=5, **settings
+        ).mean(axis=0)
         print(row(label, adtm, AT) + f" {time.perf_counter() - began:.0f} |", flush=True)
 
 

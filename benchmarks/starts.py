@@ -10,22 +10,22 @@ from __future__ import annotations
 import time
 
 import numpy as np
-from protocol import arguments, curves, history_named, row
 
 from headstart.history import scale
 from headstart.strategies import AdaptiveLearnedInit, LearnedInit
 from headstart.validation import expected_random
+from protocol import arguments, curves, history_named, row
 
 AT = (1, 3, 5, 10)
 METHODS = {
-    "rbi": ("rbi", 100),
+    "rbi": ("rbi", 20),
     "nbi": ("nbi", 1),
-    "pbi": ("pbi", 3),
+    "pbi": ("pbi", 1),
     "apbi": ("apbi", 1),
     "aapbi": ("aapbi", 1),
     "li": ("li", 1),
-    "li, paper's recipe": (LearnedInit(recipe="paper"), 3),
-    "li, printed gradient": (LearnedInit(recipe="paper", gradient="printed"), 3),
+    "li, paper's recipe": (LearnedInit(recipe="paper"), 1),
+    "li, printed gradient": (LearnedInit(recipe="paper", gradient="printed"), 1),
     "ali": ("ali", 1),
     "ali, printed weights": (AdaptiveLearnedInit(weights="printed"), 1),
     "auto": ("auto", 1),
@@ -47,7 +47,9 @@ def main() -> None:
             print(f"| {label:<24} | needs meta-features, which this history has not |")
             continue
         began = time.perf_counter()
-        adtm = curves(history, max(AT), repeats=repeats, jobs=options.jobs, described=described, init=init, n_init=max(AT)).mean(axis=0)
+        adtm = curves(
+            history, max(AT), repeats=repeats, jobs=options.jobs, described=described, init=init, n_init=max(AT)
+        ).mean(axis=0)
         print(row(label, adtm, AT) + f" {time.perf_counter() - began:.0f} |", flush=True)
 
 

@@ -44,7 +44,11 @@ def make(space=MIXED, tasks=6, evaluations=20, *, shared=True, features=True, fa
         losses.append(y)
         described[name] = {"centre": centre, "noise": float(rng.normal()), "size": float(10 * i)}
     return build(
-        space, tasks=names, V=np.concatenate(rows), losses=np.concatenate(losses), features=described if features else None
+        space,
+        tasks=names,
+        V=np.concatenate(rows),
+        losses=np.concatenate(losses),
+        features=described if features else None,
     )
 
 

@@ -70,9 +70,7 @@ def test_the_installed_program_is_this_one(tmp_path: Path) -> None:
 
 
 def test_build_writes_a_history(tmp_path: Path) -> None:
-    done = headstart(
-        "build", "svm", "--only", "iris", "wine", "--jobs", "1", "--out", "small.parquet", cwd=tmp_path
-    )
+    done = headstart("build", "svm", "--only", "iris", "wine", "--jobs", "1", "--out", "small.parquet", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout == "wrote small.parquet: 2 tasks, 576 evaluations\n"
     assert "2/2" in done.stderr
@@ -147,9 +145,7 @@ def test_a_closed_pipe_is_no_error(tmp_path: Path) -> None:
         "1",
         "--json",
     ]
-    done = subprocess.run(
-        command, stdout=theirs, stderr=subprocess.PIPE, text=True, cwd=tmp_path, env=environment()
-    )
+    done = subprocess.run(command, stdout=theirs, stderr=subprocess.PIPE, text=True, cwd=tmp_path, env=environment())
     os.close(theirs)
     assert "Traceback" not in done.stderr
     assert "Exception" not in done.stderr

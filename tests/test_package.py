@@ -42,16 +42,12 @@ def test_import_loads_nothing_heavier_than_numpy(code: str) -> None:
 
 
 def test_every_public_name_resolves_and_is_listed() -> None:
-    code = (
-        "import headstart as hs; print(sorted(hs.__all__) == sorted(dir(hs)), [getattr(hs, n) for n in dir(hs)])"
-    )
+    code = "import headstart as hs; print(sorted(hs.__all__) == sorted(dir(hs)), [getattr(hs, n) for n in dir(hs)])"
     assert printed(code).startswith("True ")
 
 
 def test_from_headstart_import_everything() -> None:
-    assert (
-        printed("from headstart import *; print(Space.__name__, library.__name__)") == "Space headstart.library\n"
-    )
+    assert printed("from headstart import *; print(Space.__name__, library.__name__)") == "Space headstart.library\n"
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:

@@ -6,11 +6,11 @@ import json
 
 import numpy as np
 import pytest
-from histories import FINITE, FLAT, KINDS, MIXED, make
 
 import headstart as hs
 from headstart.past import Past
 from headstart.strategies import LearnedInit
+from histories import FINITE, FLAT, KINDS, MIXED, make
 
 
 @pytest.fixture(scope="module")
@@ -114,7 +114,7 @@ def test_bad_requests_are_refused():
         hs.learn(history, n=0)
     with pytest.raises(ValueError, match="n=11, but the space has only 10 configurations"):
         hs.learn(history, n=11, method="rbi")
-    with pytest.raises(ValueError, match="no strategy 'lii'; did you mean 'li'.*there are: .*'?rbi"):
+    with pytest.raises(ValueError, match=r"no strategy 'lii'; did you mean 'li'.*there are: .*rbi"):
         hs.learn(history, method="lii", n=2)
     with pytest.raises(ValueError, match="init must be a name or a strategy"):
         hs.learn(history, method=3, n=2)

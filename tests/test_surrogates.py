@@ -275,6 +275,13 @@ def test_a_history_of_related_tasks_makes_a_difference(name: str, kind: str) -> 
     assert np.mean(gains) > 0.5 * (f.mean() - f.min())
 
 
+def test_a_forest_breaks_ties_by_distance() -> None:
+    """After one trial every tree says the same everywhere, and the farthest configuration is the next."""
+    Z, losses = trials(1)
+    score = model("rf").fit(Z, losses).score(pool(), Acquisition())
+    assert np.argmax(score) == np.argmax(np.linalg.norm(pool() - Z[0], axis=1))
+
+
 # One process over all data sets ------------------------------------------------------------------------
 
 

@@ -6,11 +6,11 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from histories import FLAT, make
 
 import headstart as hs
 from headstart.history import build
 from headstart.validation import expected_random
+from histories import FLAT, make
 
 
 def test_the_expectation_of_random_search_is_exact():

@@ -28,6 +28,8 @@ _HOMES = {
     "Evidence": "headstart.validation",
     "Optimizer": "headstart.optimizer",
     "Trial": "headstart.optimizer",
+    "minimize": "headstart.minimize_loop",
+    "Result": "headstart.minimize_loop",
 }
 _MODULES = {
     "library": "headstart.library",
@@ -45,6 +47,8 @@ if TYPE_CHECKING:
     from headstart.foreign import as_space as as_space
     from headstart.history import History as History
     from headstart.history import Task as Task
+    from headstart.minimize_loop import Result as Result
+    from headstart.minimize_loop import minimize as minimize
     from headstart.optimizer import Optimizer as Optimizer
     from headstart.optimizer import Trial as Trial
     from headstart.parameters import Categorical as Categorical

@@ -70,8 +70,8 @@ def demo(commands: Commands) -> None:
         "headstart demo --task wine --out wine.png",
     )
     parser.add_argument("--task", default="wdbc", metavar="NAME", help="the data set (default: wdbc)")
-    add_number(parser, "--trials", 10, "models that each search trains")
-    add_number(parser, "--repeats", 50, "searches of each kind, for the mean")
+    add_number(parser, "--trials", 20, "models that each search trains")
+    add_number(parser, "--repeats", 10, "searches of each kind, for the mean")
     parser.add_argument("--out", type=Path, metavar="PATH", help="the picture (default: demo.png)")
     parser.add_argument("--json", action="store_true", help="print JSON instead of the table")
     add_seed(parser)

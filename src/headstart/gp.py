@@ -200,9 +200,7 @@ class GP:
                 array.setflags(write=False)
 
     @classmethod
-    def fit(
-        cls, kernel: Kernel, X: Array, Y: Array, *, mean: float | None = None, prior: Array | None = None
-    ) -> GP:
+    def fit(cls, kernel: Kernel, X: Array, Y: Array, *, mean: float | None = None, prior: Array | None = None) -> GP:
         """Condition on losses Y, (n,) or (n, t), at the design X (n, d); n = 0 gives the prior.
 
         mean: the constant of the mean function; None takes each column's average.

@@ -26,6 +26,7 @@ from headstart.space import Config, Space
 from headstart.start import Start
 from headstart.strategies.base import ExhaustedError, Run, Told, anywhere, fresh
 from headstart.surrogates.base import Acquisition
+from headstart.threads import one_thread
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,7 @@ class Optimizer:
     features: the new task's meta-features. candidates: the only configurations to choose from.
     """
 
+    @one_thread
     def __init__(
         self,
         space: Any,
@@ -118,6 +120,7 @@ class Optimizer:
 
     # -- asking ------------------------------------------------------------------------------------------
 
+    @one_thread
     def ask(self) -> Config:
         """The next configuration to try; may be called again before it is told (parallel workers)."""
         told = self._told()
@@ -146,7 +149,7 @@ class Optimizer:
 
     def _from_surrogate(self, told: Told) -> tuple[Array, str]:
         known = told.known
-        if not len(known) or self._stalled(told):
+        if not len(known):
             return self._anywhere(told), "random"
         posterior = self._model.fit(self.space.encode_values(known.V), known.losses)
         for asked in self._pending:  # as if told what is expected of them
@@ -161,16 +164,6 @@ class Optimizer:
         if found is None:
             raise ExhaustedError(self._exhausted())
         return found, "surrogate"
-
-    STALL = (5, 0.01, 3)
-
-    def _stalled(self, told: Told) -> bool:
-        k, gain, every = self.STALL
-        losses = told.known.losses
-        if not every or self.past is not None or self._pool is not None or len(told) % every or len(losses) <= self.n_init + k:
-            return False
-        scale = np.median(losses) - losses.min()
-        return bool(losses[:-k].min() - losses[-k:].min() <= gain * scale)
 
     def _anywhere(self, told: Told) -> Array:
         if self._pool is None:

@@ -19,6 +19,7 @@ from headstart.gp import Kernel, TaskGPs, fit_kernel
 from headstart.history import History
 from headstart.metrics import discordant_share
 from headstart.parameters import Array
+from headstart.pooling import distinct
 from headstart.space import Space
 from headstart.transfer import Surfaces
 
@@ -126,7 +127,7 @@ class Past:
             return V
         best = np.array([task.rows[task.best] for task in self.history])
         spread = self.space.sample_values(MOST_CANDIDATES // 2, rng=self._rng[2], method="sobol")
-        return np.unique(np.concatenate([V, self.history.V[best], spread]), axis=0, equal_nan=True)
+        return distinct(np.concatenate([V, self.history.V[best], spread]))[0]
 
     @cached_property
     def candidate_losses(self) -> Array:

@@ -22,6 +22,7 @@ from headstart.past import Past
 from headstart.reconciliation import Reconciled, reconcile
 from headstart.space import Config, Space
 from headstart.strategies.base import Told, anywhere, fresh
+from headstart.threads import one_thread
 
 FORMAT = 1
 
@@ -112,6 +113,7 @@ def _short(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
+@one_thread
 def learn(
     history: History, n: int = 10, method: Any = "auto", features: Features | None = None, seed: int = 0
 ) -> Start:

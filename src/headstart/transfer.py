@@ -80,7 +80,7 @@ class Surfaces:
         if len(kept) > MOST_TASKS:
             kept = np.sort(rng.choice(kept, MOST_TASKS, replace=False))
         X, Y = [designs[int(i)] for i in kept], [stretch(losses[int(i)]) for i in kept]
-        kernel = fit_kernel(list(zip(X, Y, strict=True)), rng=rng, kind=Matern, restarts=1, max_total=MOST_ROWS)
+        kernel = fit_kernel(list(zip(X, Y, strict=True)), rng=rng, kind=Matern, max_total=MOST_ROWS)
         gps = TaskGPs.fit(X, Y, kernel)
         few = [gps.rows[group.rows] for group in gps.groups[:MOST_DESIGNS]]
         spreads = tuple(GP.fit(kernel, design, np.zeros((len(design), 0))) for design in few)

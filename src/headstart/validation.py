@@ -22,6 +22,7 @@ from headstart.past import Past
 from headstart.progress import track
 from headstart.space import nearest_rows
 from headstart.strategies.base import Told
+from headstart.threads import one_thread
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -190,6 +191,7 @@ def evidence(
     )
 
 
+@one_thread
 def _left_out(history: History, name: str, n: int, methods: tuple[Any, ...], seed: int) -> list[Array]:
     """The curve of each method on one task."""
     key = [seed, crc32(name.encode())]

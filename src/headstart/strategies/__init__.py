@@ -1,5 +1,6 @@
 """Strategies: which configurations to try first. One paper, one file."""
 
+from headstart.strategies.auto import Auto
 from headstart.strategies.base import Run, Strategy, Told
 from headstart.strategies.best import NearestBest, RandomBest
 from headstart.strategies.learned import AdaptiveLearnedInit, LearnedInit
@@ -9,6 +10,7 @@ __all__ = [
     "ActivePredictiveBest",
     "AdaptiveLearnedInit",
     "AdaptivePredictiveBest",
+    "Auto",
     "LearnedInit",
     "NearestBest",
     "PredictiveBest",

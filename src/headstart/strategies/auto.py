@@ -3,14 +3,14 @@
 The first configuration is the best on average over the past tasks. Each result then re-weights the tasks by how they
 rank what was tried, and the next configuration is the one that promises most under the tasks so weighted (eq. 16 of
 Wistuba et al. 2015a, with the surrogates' uncertainty) and under a Gaussian process with the past's mean and
-covariance, half and half. If the new task ranks configurations unlike any past one, the rest of the start fills the
-space. Meta-features take no part: left out task by task, they made it worse on the histories at hand. The formulas
-are in `transfer.py`, the figures in `benchmarks/README.md`.
+covariance, half and half. Meta-features, where there are any, say which of the first two comes first. If the new task
+ranks configurations unlike any past one, the rest of the start fills the space. The formulas are in `transfer.py`,
+the figures in `benchmarks/README.md`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 
 import numpy as np
@@ -20,11 +20,13 @@ from headstart.history import Features
 from headstart.parameters import Array
 from headstart.past import Past
 from headstart.strategies.base import Run, Told, fresh
+from headstart.strategies.best import feature_vectors
 from headstart.strategies.learned import rest
 from headstart.transfer import (
     LearnedPrior,
     Surfaces,
     expected_gain,
+    feature_weights,
     is_unlike,
     own_scale,
     rank_weights,
@@ -34,12 +36,35 @@ from headstart.transfer import (
 
 @dataclass(frozen=True)
 class Auto:
-    """auto: adapts to every result, needs no meta-features, and fills the space where the past misleads."""
+    """auto: adapts to every result, works without meta-features, and fills the space where the past misleads."""
 
     def begin(self, past: Past, *, n: int, features: Features | None, rng: np.random.Generator) -> Run:
         Z = past.space.encode_values(past.candidates)
         surfaces = past.surfaces
-        return AutoRun(past, surfaces, surfaces.at(Z), surfaces.spread(Z), Z, int(rng.integers(2**32)))
+        run = AutoRun(past, surfaces, surfaces.at(Z), surfaces.spread(Z), Z, int(rng.integers(2**32)))
+        if n < 2 or not set(features or ()) & set(past.history.feature_names):
+            return run
+        return replace(run, pair=_ordered_pair(run, weights_by_features(past, features)))
+
+
+def weights_by_features(past: Past, features: Features | None) -> Array:
+    """How much each past task counts for a new one with these meta-features."""
+    described, new = feature_vectors(past, features)
+    M = past.surfaces.at(past.space.encode_values(past.shared[0]))
+    return feature_weights(M, described[past.surfaces.tasks], new)
+
+
+def _ordered_pair(run: AutoRun, weights: Array) -> Array:
+    """The first two configurations, the one first that the tasks with similar meta-features like better.
+
+    Features decide no more than that: the first two are chosen to complement each other, and a first one chosen
+    freely by features gains on the first trial but loses on the next ones.
+    """
+    told = Told.nothing(run.past.space)
+    for _ in range(2):
+        told = told.and_(run.ask(told), 0.0)  # one result orders nothing, so its value does not matter
+    liked = run.surfaces.at(run.past.space.encode_values(told.V)) @ weights
+    return told.V[np.argsort(liked, kind="stable")]
 
 
 @dataclass(frozen=True)
@@ -50,10 +75,12 @@ class AutoRun:
     spread: Array  # (m,)
     Z: Array  # (m, d), the candidates
     seed: int
+    pair: Array | None = None  # V of the first two, where meta-features order them
 
     def ask(self, told: Told) -> Array:
         best = np.argsort(-self._promise(told), kind="stable")
-        proposals = chain(iter(self.past.candidates[best]), rest(self.past, self.seed))
+        planned = self.pair if self.pair is not None and len(told) < 2 else self.past.candidates[:0]
+        proposals = chain(iter(planned), iter(self.past.candidates[best]), rest(self.past, self.seed))
         return fresh(proposals, told, self.past.space)
 
     def _promise(self, told: Told) -> Array:

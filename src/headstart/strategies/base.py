@@ -90,8 +90,7 @@ def best_of(past: Past, order: npt.NDArray[np.intp]) -> Iterator[Array]:
     """The best configuration of each task in this order, then everyone's second best, and so on."""
     tasks = [list(past.history)[i] for i in order]
     ranked = [
-        task.rows[np.argsort(np.where(np.isnan(task.losses), np.inf, task.losses), kind="stable")]
-        for task in tasks
+        task.rows[np.argsort(np.where(np.isnan(task.losses), np.inf, task.losses), kind="stable")] for task in tasks
     ]
     for place in range(max(len(rows) for rows in ranked)):
         for rows in ranked:

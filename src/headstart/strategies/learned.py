@@ -29,6 +29,7 @@ from headstart.history import Features
 from headstart.metrics import discordant_share
 from headstart.parameters import Array
 from headstart.past import Past
+from headstart.pooling import distinct
 from headstart.strategies.base import Run, Told, anywhere, fresh
 
 POWERS = (0.0, 1.0, 2.0, 4.0, 8.0, 16.0)
@@ -110,7 +111,7 @@ class LearnedInit:
         if not plain:
             found.append(greedy)  # a descent can lose in the projection what it gained before
         best = min(found, key=lambda V: expected_loss(past, V))
-        return _best_first(past, np.unique(best, axis=0, equal_nan=True), greedy, n)
+        return _best_first(past, distinct(best)[0], greedy, n)
 
     def _steps(self, past: Past, Z: Array) -> Array:
         """Algorithm 2, lines 4–8."""
@@ -154,9 +155,7 @@ def expected_loss(past: Past, V: Array) -> float:
     return float(past.predict(past.space.encode_values(V)).min(axis=0).mean())
 
 
-def descend(
-    past: Past, Z: Array, weights: Array, beta: float, fixed: Array | None = None, steps: int = 60
-) -> Array:
+def descend(past: Past, Z: Array, weights: Array, beta: float, fixed: Array | None = None, steps: int = 60) -> Array:
     """Minimise eq. 16 over the rows of Z within [0, 1] by L-BFGS-B; losses of `fixed` (k, T) take part unmoved."""
     from scipy.optimize import minimize
 
@@ -200,7 +199,7 @@ def _random_best(past: Past, n: int, rng: np.random.Generator) -> Array:
 
 def _best_first(past: Past, V: Array, spare: Array, n: int) -> Array:
     """The same configurations, ordered greedily by what each adds; gaps are filled from the spare ones."""
-    V = np.unique(np.concatenate([V, spare]), axis=0, equal_nan=True) if len(V) < n else V
+    V = distinct(np.concatenate([V, spare]))[0] if len(V) < n else V
     F = past.predict(past.space.encode_values(V))
     order: list[int] = []
     lowest = np.full(len(past), np.inf)

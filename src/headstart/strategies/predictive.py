@@ -73,16 +73,12 @@ class ActivePredictiveBest:
     def __post_init__(self) -> None:
         _check_trees(self.trees)
         if self.k < 2:
-            raise ValueError(
-                f"k must be at least 2, since a landmark compares two configurations, but got {self.k}"
-            )
+            raise ValueError(f"k must be at least 2, since a landmark compares two configurations, but got {self.k}")
 
     def begin(self, past: Past, *, n: int, features: Features | None, rng: np.random.Generator) -> Run:
         forest = PairForest.of(past, features, self.trees, rng)
         k = min(self.k, n - 1)
-        active = (
-            active_configurations(forest, n, k) if k >= 2 and len(past) >= 3 else np.empty((0, len(past.space)))
-        )
+        active = active_configurations(forest, n, k) if k >= 2 and len(past) >= 3 else np.empty((0, len(past.space)))
         return Adaptive(forest, int(rng.integers(2**32)), active)
 
 
@@ -96,9 +92,7 @@ class Adaptive:
 
     def ask(self, told: Told) -> Array:
         past = self.forest.past
-        return fresh(
-            chain(iter(self.first if self.first is not None else ()), self._nearest(told)), told, past.space
-        )
+        return fresh(chain(iter(self.first if self.first is not None else ()), self._nearest(told)), told, past.space)
 
     def _nearest(self, told: Told) -> Iterator[Array]:
         order = np.argsort(self.forest.predict(told), kind="stable")
@@ -120,9 +114,7 @@ class PairForest:
     @classmethod
     def of(cls, past: Past, features: Features | None, trees: int, rng: np.random.Generator) -> PairForest:
         M, new = feature_vectors(past, features)
-        pairs = np.array([(i, j) for i in range(len(M)) for j in range(len(M)) if i != j], dtype=np.intp).reshape(
-            -1, 2
-        )
+        pairs = np.array([(i, j) for i in range(len(M)) for j in range(len(M)) if i != j], dtype=np.intp).reshape(-1, 2)
         if len(pairs) > MOST_PAIRS:
             pairs = pairs[np.sort(rng.choice(len(pairs), MOST_PAIRS, replace=False))]
         return cls(past, M, new, trees, int(rng.integers(2**31)), pairs)
@@ -145,9 +137,7 @@ class PairForest:
     def _forest(self, trees: int, leaf: int):  # type: ignore[no-untyped-def]
         from sklearn.ensemble import RandomForestRegressor
 
-        return RandomForestRegressor(
-            trees, min_samples_leaf=leaf, max_features=1 / 3, random_state=self.seed, n_jobs=1
-        )
+        return RandomForestRegressor(trees, min_samples_leaf=leaf, max_features=1 / 3, random_state=self.seed, n_jobs=1)
 
     def leaves(self, left_out: int, trees: int = 25, leaf: int = 10) -> Grown:
         """A forest on meta-features alone without one task: leaves of all other pairs, and of those with it."""

@@ -1,1 +1,21 @@
-"""Surrogates: what a configuration that was not tried would give."""
+"""Surrogates: what a configuration that was not tried would give. One idea, one file."""
+
+from headstart.surrogates.base import Acquisition, Model, Posterior, Surrogate
+from headstart.surrogates.forest import Forest
+from headstart.surrogates.gaussian import Gaussian
+from headstart.surrogates.mklgp import MKLGP
+from headstart.surrogates.prior import Experts, TransferredPrior
+from headstart.surrogates.scot import SCoT
+
+__all__ = [
+    "MKLGP",
+    "Acquisition",
+    "Experts",
+    "Forest",
+    "Gaussian",
+    "Model",
+    "Posterior",
+    "SCoT",
+    "Surrogate",
+    "TransferredPrior",
+]

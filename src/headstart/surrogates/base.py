@@ -86,9 +86,7 @@ class Model(Protocol):
 class Surrogate(Protocol):
     """A kind of surrogate; its fields are its own parameters."""
 
-    def begin(
-        self, space: Space, past: Past | None, *, features: Features | None, rng: np.random.Generator
-    ) -> Model:
+    def begin(self, space: Space, past: Past | None, *, features: Features | None, rng: np.random.Generator) -> Model:
         """Learn from the past, if there is one."""
         ...
 

@@ -18,7 +18,7 @@ from headstart.history import Features
 from headstart.parameters import Array
 from headstart.past import Past
 from headstart.space import Space
-from headstart.strategies.best import feature_vectors
+from headstart.strategies.auto import weights_by_features
 from headstart.surrogates.base import Acquisition, Model, Posterior
 from headstart.surrogates.gaussian import Gaussian
 from headstart.transfer import (
@@ -27,7 +27,6 @@ from headstart.transfer import (
     LearnedPrior,
     Surfaces,
     expected_gain,
-    feature_weights,
     own_scale,
     rank_weights,
     unstretch,
@@ -58,14 +57,8 @@ class TransferredPrior:
             raise ValueError("surrogate='prior' learns from past runs; pass a history, or surrogate='gp'")
         prior = LearnedPrior.equal(past.surfaces, self.covariance)
         if self.weights == "features":
-            prior = replace(prior, weights=_by_features(past, features))
+            prior = replace(prior, weights=weights_by_features(past, features))
         return PriorModel(prior, self.weights == "ranks")
-
-
-def _by_features(past: Past, features: Features | None) -> Array:
-    described, new = feature_vectors(past, features)
-    M = past.surfaces.at(past.space.encode_values(past.shared[0]))
-    return feature_weights(M, described[past.surfaces.tasks], new)
 
 
 @dataclass(frozen=True)
@@ -114,9 +107,7 @@ class Experts:
     alike.
     """
 
-    def begin(
-        self, space: Space, past: Past | None, *, features: Features | None, rng: np.random.Generator
-    ) -> Model:
+    def begin(self, space: Space, past: Past | None, *, features: Features | None, rng: np.random.Generator) -> Model:
         if past is None:
             return Gaussian().begin(space, None, features=features, rng=rng)
         return ExpertsModel(past.surfaces)
