@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 
+import headstart as hs
 from headstart import cli
 from program import environment, headstart, one_line, python
 
-COMMANDS = ("build", "demo")
+COMMANDS = ("learn", "check", "build", "demo")
 
 
 @pytest.mark.parametrize(
@@ -29,6 +33,12 @@ COMMANDS = ("build", "demo")
         (("build", "svm", "--only", "vine"), "no data set 'vine'; did you mean 'wine'"),
         (("build", "svm", "--only", "wine", "--out", "no/such/folder.parquet"), "no/such does not exist"),
         (("build", "svm", "--frobnicate"), "--frobnicate"),
+        (("learn", "swm"), "no history 'swm'"),
+        (("learn", "nothing.parquet"), "no file nothing.parquet"),
+        (("learn", "svm", "-n", "0"), "-n: must be at least 1, but got 0"),
+        (("learn", "svm", "--method", "lii"), "no strategy 'lii'; did you mean 'li'"),
+        (("learn", "svm", "--method", "nbi"), "needs the new task's meta-features"),
+        (("check", "svm", "--methods", "best"), "no strategy 'best'"),
         (("demo", "--task", "vine"), "no task 'vine'; did you mean 'wine'"),
         (("demo", "--trials", "0"), "--trials: must be at least 1, but got 0"),
         (("demo", "--trials", "1.5"), "--trials: '1.5' is not a whole number"),
@@ -150,3 +160,25 @@ def test_a_closed_pipe_is_no_error(tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
     assert "Exception" not in done.stderr
     assert done.returncode == 141
+
+
+def test_learn_prints_a_start_and_writes_it(tmp_path: Path) -> None:
+    done = headstart("learn", "svm", "-n", "3", "--method", "li", "-o", "start.json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert len(done.stdout.splitlines()) == 4
+    start = hs.Start.load(tmp_path / "start.json")
+    assert str(start) == done.stdout.rstrip("\n")
+    again = headstart("learn", "svm", "-n", "3", "--method", "li", "--json", cwd=tmp_path)
+    assert json.loads(again.stdout) == start.configs
+
+
+def test_check_says_yes_or_no_and_exits_accordingly(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    space = hs.Space({"x": hs.Float(0, 1)})
+    x = rng.random(20)
+    for name, losses, code in (("yes", np.tile((x - 0.3) ** 2, 8), 0), ("no", rng.random(160), 1)):
+        frame = pd.DataFrame({"task": np.repeat(list("abcdefgh"), 20), "x": np.tile(x, 8), "value": losses})
+        hs.History.from_frame(frame, space).save(tmp_path / f"{name}.parquet")
+        done = headstart("check", f"{name}.parquet", "-n", "3", "--methods", "li", cwd=tmp_path)
+        assert done.returncode == code, done.stderr
+        assert ("does not help" in done.stdout) == bool(code)

@@ -12,7 +12,7 @@ from headstart.past import Past
 from headstart.strategies.auto import Auto
 from headstart.strategies.base import Told
 from headstart.surrogates.base import Acquisition
-from headstart.surrogates.prior import TransferredPrior
+from headstart.surrogates.prior import Experts, TransferredPrior
 from headstart.transfer import (
     NOISE,
     LearnedPrior,
@@ -235,6 +235,46 @@ def test_the_start_fills_the_space_when_the_past_misleads():
         told = told.and_(v, -float(((FLAT.encode_values(v[None])[0] - 0.2) ** 2).sum()))
     late = FLAT.encode_values(told.V[5:])
     assert np.abs(late - 0.2).max(axis=1).min() > 0.4
+
+
+def test_meta_features_order_the_first_two_and_nothing_else():
+    """Two kinds of tasks with opposite optima, told apart by a feature."""
+    V = FLAT.sample_values(30, rng=np.random.default_rng(0))
+    Z = FLAT.encode_values(V)
+    names, losses, described = [], [], {}
+    for i in range(12):
+        kind = float(i % 2)
+        names += [f"t{i:02d}"] * 30
+        losses.append((Z[:, 0] - (0.1 if kind else 0.9)) ** 2 + 0.1 * (Z[:, 1] - 0.5) ** 2)
+        described[f"t{i:02d}"] = {"kind": kind}
+    history = build(FLAT, tasks=names, V=np.tile(V, (12, 1)), losses=np.concatenate(losses), features=described)
+    past = Past(history, rng=np.random.default_rng(0))
+    pairs = []
+    for features in ({"kind": 0.0}, {"kind": 1.0}, None):
+        run = Auto().begin(past, n=4, features=features, rng=np.random.default_rng(0))
+        first = run.ask(Told.nothing(FLAT))
+        told = Told.nothing(FLAT).and_(first, 0.5)
+        pairs.append((first, run.ask(told)))
+    assert pairs[0][0][0] > 0.6  # the first one suits the kind
+    assert pairs[1][0][0] < 0.4
+    same = {tuple(sorted((a[0], b[0]))) for a, b in pairs}
+    assert len(same) == 1
+
+
+def test_the_experts_take_turns_and_one_steps_aside():
+    history = make(FLAT, tasks=8, evaluations=25)
+    past = Past(history.drop("task3"), rng=np.random.default_rng(0))
+    model = Experts().begin(FLAT, past, features=None, rng=np.random.default_rng(0))
+    Z, losses = history.design("task3")[:10], history["task3"].losses[:10]
+    posterior = model.fit(Z, losses)
+    turns = [posterior.score(Z, Acquisition("ei", trials)) for trials in range(6)]
+    np.testing.assert_array_equal(turns[0], turns[3])
+    assert not np.allclose(turns[0], turns[1])
+    assert not np.allclose(turns[1], turns[2])
+    rng = np.random.default_rng(1)
+    misled = model.fit(Z, rng.permutation(-losses))
+    pair = [misled.score(Z, Acquisition("ei", trials)) for trials in range(4)]
+    np.testing.assert_array_equal(pair[0], pair[2])  # two are left
 
 
 def test_prior_needs_a_history_and_knows_its_weights(past):

@@ -3,7 +3,8 @@
 A command is one function: it adds its parser and arguments, and ends with `parser.set_defaults(run=...)`, a
 function of the parsed arguments that calls the library and prints. List it in COMMANDS, and that is all.
 
-Exit codes: 0 done; 2 bad input or something missing, said in one line on standard error; 130 interrupted.
+Exit codes: 0 done; 1 done, and the answer is no; 2 bad input or something missing, said in one line on standard
+error; 130 interrupted.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from headstart import __version__
 
 if TYPE_CHECKING:
+    from headstart.history import History
+
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 
 # Which extra brings a package that is not there.
@@ -92,7 +95,77 @@ def run_demo(args: argparse.Namespace) -> None:
         print(f"The picture is in {out}.")
 
 
-COMMANDS: tuple[Callable[[Commands], None], ...] = (build, demo)
+def learn(commands: Commands) -> None:
+    parser = command(
+        commands,
+        "learn",
+        "learn which configurations to try first from a history",
+        "headstart learn svm -n 5 --out start.json",
+    )
+    add_history(parser)
+    add_number(parser, "-n", 10, "how many configurations")
+    parser.add_argument("--method", default="auto", metavar="NAME", help="the strategy (default: auto)")
+    parser.add_argument("--out", "-o", type=Path, metavar="PATH", help="write a start file as well")
+    parser.add_argument("--json", action="store_true", help="print the configurations as JSON")
+    add_seed(parser)
+    parser.set_defaults(run=run_learn)
+
+
+def run_learn(args: argparse.Namespace) -> None:
+    from headstart.start import learn
+
+    start = learn(read_history(args.history), n=args.n, method=args.method, seed=args.seed)
+    if args.out:
+        start.save(args.out)
+    print(json.dumps(start.configs, indent=2) if args.json else start)
+
+
+def check(commands: Commands) -> None:
+    parser = command(
+        commands,
+        "check",
+        "say whether a learned start helps on the tasks of a history, each left out in turn",
+        "headstart check svm -n 5 --methods auto rbi",
+    )
+    add_history(parser)
+    add_number(parser, "-n", 10, "how many configurations")
+    parser.add_argument("--methods", nargs="+", default=["auto", "rbi"], metavar="NAME", help="strategies to compare")
+    parser.add_argument("--jobs", type=jobs, default=1, metavar="N", help="processes (default: 1)")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of the table")
+    add_seed(parser)
+    parser.set_defaults(run=run_check)
+
+
+def run_check(args: argparse.Namespace) -> int:
+    from headstart.validation import evidence
+
+    methods = args.methods
+    found = evidence(read_history(args.history), n=args.n, methods=methods, seed=args.seed, jobs=args.jobs)
+    if args.json:
+        print(json.dumps({"helps": found.helps, "summary": found.summary, "table": found.table.to_dict("records")}))
+    else:
+        wide = found.table.pivot(index="trials", columns="method", values="adtm")[[*methods, "random"]]
+        print(f"Mean distance to each task's best (0 best, 1 worst):\n\n{wide.to_string(float_format='%.3f')}\n")
+        print(found.summary)
+    return 0 if found.helps else 1
+
+
+def add_history(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("history", help="a history that ships with the package, or a Parquet file saved by headstart")
+
+
+def read_history(name: str) -> History:
+    from headstart import library
+    from headstart.history import History
+
+    if name in library.names():
+        return library.load(name)
+    if not Path(name).exists() and not name.endswith(".parquet"):
+        return library.load(name)  # says which there are
+    return History.load(name)
+
+
+COMMANDS: tuple[Callable[[Commands], None], ...] = (learn, check, build, demo)
 
 
 # -- parsing -------------------------------------------------------------------------------------------------
@@ -165,7 +238,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the exit code."""
     args = parser().parse_args(argv)
     try:
-        args.run(args)
+        code: int | None = args.run(args)
         print(end="", flush=True)
     except KeyboardInterrupt:
         fail("interrupted")
@@ -182,7 +255,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (ValueError, MemoryError) as error:
         fail(error)
         return 2
-    return 0
+    return code or 0
 
 
 def fail(message: Any) -> None:

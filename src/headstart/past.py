@@ -16,7 +16,7 @@ from functools import cached_property
 import numpy as np
 
 from headstart.gp import Kernel, TaskGPs, fit_kernel
-from headstart.history import History
+from headstart.history import History, Rows
 from headstart.metrics import discordant_share
 from headstart.parameters import Array
 from headstart.pooling import distinct
@@ -59,6 +59,14 @@ class Past:
     @cached_property
     def _designs(self) -> list[Array]:
         return [self.history.design(name) for name in self.history.tasks]
+
+    @cached_property
+    def ranked_rows(self) -> list[Rows]:
+        """For each task, its rows of the history's configurations, best first and failed ones last."""
+        return [
+            task.rows[np.argsort(np.where(np.isnan(task.losses), np.inf, task.losses), kind="stable")]
+            for task in self.history
+        ]
 
     @cached_property
     def surfaces(self) -> Surfaces:

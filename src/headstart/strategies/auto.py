@@ -3,9 +3,9 @@
 The first configuration is the best on average over the past tasks. Each result then re-weights the tasks by how they
 rank what was tried, and the next configuration is the one that promises most under the tasks so weighted (eq. 16 of
 Wistuba et al. 2015a, with the surrogates' uncertainty) and under a Gaussian process with the past's mean and
-covariance, half and half. Meta-features, where there are any, say which of the first two comes first. If the new task
-ranks configurations unlike any past one, the rest of the start fills the space. The formulas are in `transfer.py`,
-the figures in `benchmarks/README.md`.
+covariance, half and half; after five results the experts of `surrogates/prior.py` take over. Meta-features, where
+there are any, say which of the first two comes first. If the new task ranks configurations unlike any past one, the
+rest of the start fills the space. The formulas are in `transfer.py`, the figures in `benchmarks/README.md`.
 """
 
 from __future__ import annotations
@@ -20,18 +20,21 @@ from headstart.history import Features
 from headstart.parameters import Array
 from headstart.past import Past
 from headstart.strategies.base import Run, Told, fresh
-from headstart.strategies.best import feature_vectors
+from headstart.strategies.best import weights_by_features
 from headstart.strategies.learned import rest
+from headstart.surrogates.base import Acquisition
+from headstart.surrogates.prior import ExpertsModel
 from headstart.transfer import (
     LearnedPrior,
     Surfaces,
     expected_gain,
-    feature_weights,
     is_unlike,
     own_scale,
     rank_weights,
     unstretch,
 )
+
+OPENING = 5  # results after which the experts of the search take over, even within a start
 
 
 @dataclass(frozen=True)
@@ -45,13 +48,6 @@ class Auto:
         if n < 2 or not set(features or ()) & set(past.history.feature_names):
             return run
         return replace(run, pair=_ordered_pair(run, weights_by_features(past, features)))
-
-
-def weights_by_features(past: Past, features: Features | None) -> Array:
-    """How much each past task counts for a new one with these meta-features."""
-    described, new = feature_vectors(past, features)
-    M = past.surfaces.at(past.space.encode_values(past.shared[0]))
-    return feature_weights(M, described[past.surfaces.tasks], new)
 
 
 def _ordered_pair(run: AutoRun, weights: Array) -> Array:
@@ -95,6 +91,9 @@ class AutoRun:
         gain = expected_gain(self.M, self.spread, reached, rank_weights(seen, known.losses))
         if not len(known):
             return gain
+        if len(known) >= OPENING:
+            experts = ExpertsModel(self.surfaces).fit(encode(known.V), known.losses)
+            return experts.score(self.Z, Acquisition("ei", len(told)))
         process = LearnedPrior.equal(self.surfaces).condition(encode(known.V), own_scale(known.losses))
         improvement = ei(*process.predict(self.Z), 0.0)  # on the run's own scale its best is 0
         return gain / max(float(gain.max()), 1e-300) + improvement / max(float(improvement.max()), 1e-300)

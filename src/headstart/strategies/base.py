@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -48,14 +49,14 @@ class Told:
         return Told(self.V[there], self.losses[there])
 
     def __contains__(self, v: object) -> bool:
-        return bool(_same_rows(self.V, np.asarray(v)).any())
+        return (np.asarray(v) + 0.0).tobytes() in self._rows
+
+    @cached_property
+    def _rows(self) -> set[bytes]:
+        return {row.tobytes() for row in self.V + 0.0}  # −0 and 0 are one value
 
     def __len__(self) -> int:
         return len(self.losses)
-
-
-def _same_rows(V: Array, v: Array) -> npt.NDArray[np.bool_]:
-    return np.asarray(((v == V) | (np.isnan(V) & np.isnan(v))).all(axis=1))
 
 
 class Run(Protocol):
@@ -88,10 +89,7 @@ def fresh(proposals: Iterator[Array], told: Told, space: Space) -> Array:
 
 def best_of(past: Past, order: npt.NDArray[np.intp]) -> Iterator[Array]:
     """The best configuration of each task in this order, then everyone's second best, and so on."""
-    tasks = [list(past.history)[i] for i in order]
-    ranked = [
-        task.rows[np.argsort(np.where(np.isnan(task.losses), np.inf, task.losses), kind="stable")] for task in tasks
-    ]
+    ranked = [past.ranked_rows[i] for i in order]
     for place in range(max(len(rows) for rows in ranked)):
         for rows in ranked:
             if place < len(rows):

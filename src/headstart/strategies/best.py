@@ -21,6 +21,7 @@ from headstart.history import Features
 from headstart.parameters import Array
 from headstart.past import Past
 from headstart.strategies.base import Run, Told, anywhere, best_of, fresh
+from headstart.transfer import feature_weights
 
 
 @dataclass(frozen=True)
@@ -94,3 +95,10 @@ def feature_distance(M: Array, new: Array, p: float) -> Array:
     with np.errstate(divide="ignore", invalid="ignore"):
         total = np.where(known, gap**p, 0.0).sum(axis=1) / share
     return np.where(share > 0, total ** (1 / p), np.inf)
+
+
+def weights_by_features(past: Past, features: Features | None) -> Array:
+    """How much each past task counts for a new one with these meta-features."""
+    described, new = feature_vectors(past, features)
+    M = past.surfaces.at(past.space.encode_values(past.shared[0]))
+    return feature_weights(M, described[past.surfaces.tasks], new)

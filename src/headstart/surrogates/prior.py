@@ -18,7 +18,7 @@ from headstart.history import Features
 from headstart.parameters import Array
 from headstart.past import Past
 from headstart.space import Space
-from headstart.strategies.auto import weights_by_features
+from headstart.strategies.best import weights_by_features
 from headstart.surrogates.base import Acquisition, Model, Posterior
 from headstart.surrogates.gaussian import Gaussian
 from headstart.transfer import (
