@@ -245,7 +245,7 @@ def test_meta_features_order_the_first_two_and_nothing_else():
     for i in range(12):
         kind = float(i % 2)
         names += [f"t{i:02d}"] * 30
-        losses.append((Z[:, 0] - (0.1 if kind else 0.9)) ** 2 + 0.1 * (Z[:, 1] - 0.5) ** 2)
+        losses.append(np.tanh(6 * np.abs(Z[:, 0] - (0.1 if kind else 0.9))))  # no compromise in the middle
         described[f"t{i:02d}"] = {"kind": kind}
     history = build(FLAT, tasks=names, V=np.tile(V, (12, 1)), losses=np.concatenate(losses), features=described)
     past = Past(history, rng=np.random.default_rng(0))
@@ -261,7 +261,7 @@ def test_meta_features_order_the_first_two_and_nothing_else():
     assert len(same) == 1
 
 
-def test_the_experts_take_turns_and_one_steps_aside():
+def test_the_experts_take_turns():
     history = make(FLAT, tasks=8, evaluations=25)
     past = Past(history.drop("task3"), rng=np.random.default_rng(0))
     model = Experts().begin(FLAT, past, features=None, rng=np.random.default_rng(0))
@@ -271,10 +271,6 @@ def test_the_experts_take_turns_and_one_steps_aside():
     np.testing.assert_array_equal(turns[0], turns[3])
     assert not np.allclose(turns[0], turns[1])
     assert not np.allclose(turns[1], turns[2])
-    rng = np.random.default_rng(1)
-    misled = model.fit(Z, rng.permutation(-losses))
-    pair = [misled.score(Z, Acquisition("ei", trials)) for trials in range(4)]
-    np.testing.assert_array_equal(pair[0], pair[2])  # two are left
 
 
 def test_prior_needs_a_history_and_knows_its_weights(past):

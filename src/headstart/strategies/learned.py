@@ -111,7 +111,8 @@ class LearnedInit:
         if not plain:
             found.append(greedy)  # a descent can lose in the projection what it gained before
         best = min(found, key=lambda V: expected_loss(past, V))
-        return _best_first(past, distinct(best)[0], greedy, n)
+        spare = greedy[:0] if plain else greedy  # as published, tasks with the same best leave gaps
+        return _best_first(past, distinct(best)[0], spare, n)
 
     def _steps(self, past: Past, Z: Array) -> Array:
         """Algorithm 2, lines 4–8."""
