@@ -1,10 +1,14 @@
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 
 import pytest
 
 from headstart.space import Categorical, Float, Int, Space
+
+# Programs started by a shell in the background ignore interrupts, and so would all that the tests start and interrupt.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
