@@ -1,5 +1,6 @@
 # make demo    the main job on data that ships with the package: printed, and drawn to demo.png
 # make test    all tests
+# make test-exports    starts handed to Ray Tune, SMAC, hyperopt, FLAML, Syne Tune and Ax, in an environment of its own
 # make lint    style, types and the direction of imports
 # make bench   the numbers of benchmarks/README.md
 # make docs    the documentation, as a site in site/
@@ -8,6 +9,7 @@
 # Each does its own set-up in .venv, once. It needs Python 3.10 or newer; to choose one: make demo PYTHON=python3.12
 
 VENV := .venv
+EXPORTS := .venv-exports
 PY := $(VENV)/bin/python
 INSTALL := $(PY) -m pip install --disable-pip-version-check -c constraints.txt
 
@@ -21,7 +23,7 @@ TEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(PY) -m pytest -n auto --maxpr
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test lint bench docs clean
+.PHONY: help demo test test-exports lint bench docs clean
 
 help:
 	@sed -n 's/^# \(make .*\)/\1/p' Makefile
@@ -31,6 +33,9 @@ demo: $(VENV)/.demo
 
 test: $(VENV)/.dev
 	$(TEST) $(ARGS)
+
+test-exports: $(EXPORTS)/.ready
+	OMP_NUM_THREADS=1 $(EXPORTS)/bin/python -m pytest tests/test_exports.py $(ARGS)
 
 lint: $(VENV)/.dev
 	$(PY) -m ruff check .
@@ -68,4 +73,9 @@ $(VENV)/.dev: pyproject.toml constraints.txt | $(VENV)/.made
 
 $(VENV)/.docs: pyproject.toml constraints.txt | $(VENV)/.made
 	$(INSTALL) -e ".[docs]"
+	@touch $@
+
+$(EXPORTS)/.ready: pyproject.toml constraints.txt
+	@[ -x $(EXPORTS)/bin/python ] || "$(PYTHON)" -m venv $(EXPORTS)
+	$(EXPORTS)/bin/python -m pip install --disable-pip-version-check -q -c constraints.txt -e ".[exports,optuna,configspace]" pytest
 	@touch $@

@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from headstart import __version__
+from headstart.exports import export, points
 from headstart.files import read_json, write_json
 from headstart.foreign import as_space
-from headstart.history import Features, History
+from headstart.history import Features, History, log
 from headstart.names import resolve_strategy, strategy_name
 from headstart.parameters import Array
 from headstart.past import Past
@@ -79,6 +80,24 @@ class Start:
         expected = [self.expected[i] for i in result.rows] if self.expected else []
         start = Start(space, result.configs, serves, expected, self.method, self.seed, self.tasks, self.version)
         return start, result
+
+    def fitted(self, space: Any) -> Start:
+        """This start in another space; what had to change is logged."""
+        space = as_space(space)
+        if space == self.space:
+            return self
+        start, result = self.reconciled(space)
+        if not result.unchanged:
+            log.warning("the start has another space; brought over:\n%s", result)
+        return start
+
+    def points(self, to: str = "json") -> list[Config]:
+        """The configurations as another optimiser takes them: "ray", "hyperopt", … (see `headstart.exports`)."""
+        return points(self, to)
+
+    def export(self, path: str | os.PathLike[str], to: str = "json") -> None:
+        """Write `points` to a file: JSON, or for "csv" a table."""
+        export(self, path, to)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Readable JSON."""
