@@ -1,0 +1,270 @@
+"""What a report says, as plain data that JSON can hold.
+
+| symbol | name | shape  | meaning                                                        |
+| ------ | ---- | ------ | -------------------------------------------------------------- |
+| f̂_D(λ) | `F`  | (m, T) | scaled loss of m configurations on T tasks, observed or predicted |
+| u      | `U`  | (m, p) | points of the unit cube, of which configurations are made       |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from headstart.history import History
+from headstart.parameters import Array, Categorical, Parameter
+from headstart.past import Past
+from headstart.quasirandom import halton
+from headstart.space import Config, Space
+from headstart.start import Start, learn
+from headstart.threads import one_thread
+from headstart.validation import Evidence, evidence
+
+METHODS = ("auto", "li", "rbi")
+MOST_TASKS = 150  # drawn in the map and the heat map
+MOST_CONFIGS = 150  # rows of the heat map
+AVERAGED = 256  # configurations over which a slice averages the other parameters
+STEPS = 25  # points of a slice along a number
+
+Rows = npt.NDArray[np.intp]
+
+
+@one_thread
+def content(
+    history: History,
+    *,
+    title: str,
+    n: int = 10,
+    method: str = "auto",
+    seed: int = 0,
+    jobs: int = 1,
+    progress: bool | None = None,
+) -> dict[str, Any]:
+    """Everything that the page shows."""
+    methods = tuple(dict.fromkeys([method, *METHODS]))
+    found = evidence(history, n=n, methods=methods, seed=seed, jobs=jobs, progress=progress)
+    start = learn(history, n=n, method=method, seed=seed)
+    rng = np.random.default_rng([seed, 7])
+    shown = history.only(_some(history.tasks, MOST_TASKS, rng))
+    past = Past(shown, rng=np.random.default_rng([seed, 8]))
+    return {
+        "title": title,
+        "facts": _facts(history),
+        "verdict": {"helps": found.helps, "summary": found.summary, "method": found.best_method},
+        "evidence": _evidence(found),
+        "start": _start(history, start, past),
+        "map": _map(past, found, method),
+        "heat": _heat(past, start, rng),
+        "slices": slices(past, start, rng=rng),
+        "left_out": [str(note) for note in history.notes],
+        "shown": {"tasks": len(shown), "of": len(history)},
+    }
+
+
+def _some(names: Sequence[str], most: int, rng: np.random.Generator) -> list[str]:
+    if len(names) <= most:
+        return list(names)
+    return [names[i] for i in np.sort(rng.choice(len(names), most, replace=False))]
+
+
+def _facts(history: History) -> dict[str, Any]:
+    return {
+        "tasks": len(history),
+        "evaluations": sum(len(task) for task in history),
+        "configurations": len(history.V),
+        "parameters": [f"{name}: {parameter.describe()}" for name, parameter in history.space.items()],
+        "direction": history.direction,
+        "features": len(history.feature_names),
+    }
+
+
+def _evidence(found: Evidence) -> list[dict[str, Any]]:
+    table = found.table
+    return [
+        {"method": method, **{column: _list(rows[column]) for column in ("trials", "adtm", "low", "high")}}
+        for method, rows in table.groupby("method", sort=False)
+    ]
+
+
+# -- the start ------------------------------------------------------------------------------------------------
+
+
+def _start(history: History, start: Start, past: Past) -> dict[str, Any]:
+    F = past.responses(history.space.to_values(start.configs))
+    best = F.argmin(axis=0)
+    tasks = np.array(past.history.tasks, dtype=object)
+    return {
+        "names": list(start.space),
+        "configs": [{name: config.get(name) for name in start.space} for config in start],
+        "serves": [tasks[best == i].tolist() for i in range(len(start))],
+        "expected": _list(start.expected),
+        "method": start.method,
+        "axes": [_axis(name, parameter, start.configs) for name, parameter in start.space.items()],
+    }
+
+
+def _axis(name: str, parameter: Parameter, configs: Sequence[Config]) -> dict[str, Any]:
+    """One parallel coordinate on [0, 1]; what is inactive lies below it."""
+    values = [config.get(name) for config in configs]
+    if isinstance(parameter, Categorical):
+        count = len(parameter.choices)
+        places = [None if name not in config else (parameter.index(config[name]) or 0) for config in configs]
+        at = [None if place is None else place / max(count - 1, 1) for place in places]
+        ticks = [(i / max(count - 1, 1), str(choice)) for i, choice in enumerate(parameter.choices)]
+    else:
+        at = [None if v is None else float(parameter.to_unit(np.array([float(v)]))[0]) for v in values]
+        marks = (0.0, 0.25, 0.5, 0.75, 1.0)
+        ticks = [(u, _short(parameter.native(float(parameter.from_unit(np.array([u]))[0])))) for u in marks]
+    return {"name": name, "at": at, "ticks": dict(zip(("at", "text"), zip(*ticks, strict=True), strict=True))}
+
+
+def _short(value: Any) -> str:
+    return f"{value:.3g}" if isinstance(value, float) else str(value)
+
+
+# -- the tasks ------------------------------------------------------------------------------------------------
+
+
+def _map(past: Past, found: Evidence, method: str) -> list[dict[str, Any]]:
+    """Every task as a point, near those that rank configurations alike."""
+    xy = scaled_down(past.distances)
+    reached = dict(zip(found.tasks, found.curves[method][:, -1], strict=True))
+    lonely = outliers(past.distances)
+    worse = set(found.outliers)
+    return [
+        {
+            "task": task.name,
+            "x": float(xy[i, 0]),
+            "y": float(xy[i, 1]),
+            "evaluations": len(task),
+            "best": past.history.best(task.name),
+            "reached": float(reached[task.name]),
+            "outlier": bool(lonely[i]),
+            "worse": task.name in worse,
+        }
+        for i, task in enumerate(past.history)
+    ]
+
+
+def scaled_down(D: Array) -> Array:
+    """Classical multidimensional scaling: points in the plane whose distances are about D (T, T)."""
+    T = len(D)
+    J = np.eye(T) - 1 / T
+    values, vectors = np.linalg.eigh(-0.5 * J @ (D**2) @ J)
+    top = np.argsort(values)[::-1][:2]
+    XY = vectors[:, top] * np.sqrt(np.maximum(values[top], 0.0))
+    sign = np.sign(XY[np.abs(XY).argmax(axis=0), np.arange(XY.shape[1])])  # eigenvectors have no direction
+    XY = XY * np.where(sign == 0, 1.0, sign)
+    return np.pad(XY, ((0, 0), (0, 2 - XY.shape[1])))
+
+
+def outliers(D: Array, k: int = 3) -> npt.NDArray[np.bool_]:
+    """Tasks that are far from their k nearest: beyond the upper quartile by 1.5 times the interquartile range."""
+    near = np.sort(D + np.diag(np.full(len(D), np.inf)), axis=1)[:, : min(k, len(D) - 1)].mean(axis=1)
+    low, high = np.quantile(near, [0.25, 0.75])
+    return np.asarray(near > high + 1.5 * (high - low))
+
+
+def _heat(past: Past, start: Start, rng: np.random.Generator) -> dict[str, Any]:
+    """Configurations × tasks, best configurations on top, tasks that are alike side by side."""
+    V = past.history.V
+    if len(V) > MOST_CONFIGS:
+        V = V[np.sort(rng.choice(len(V), MOST_CONFIGS, replace=False))]
+    V = np.concatenate([past.space.to_values(start.configs), V])
+    F = np.clip(past.responses(V), 0.0, 1.0)
+    rows = np.argsort(F.mean(axis=1), kind="stable")
+    columns = side_by_side(past.distances)
+    return {
+        "configs": past.space.from_values(V[rows]),
+        "start": [int(place) for place in np.flatnonzero(rows < len(start))],
+        "numbers": [int(rows[place]) + 1 for place in np.flatnonzero(rows < len(start))],
+        "tasks": [past.history.tasks[i] for i in columns],
+        "loss": [_list(row) for row in F[np.ix_(rows, columns)]],
+        "of": len(past.history.V),
+    }
+
+
+def side_by_side(D: Array) -> Rows:
+    """An order in which tasks at a small distance are neighbours."""
+    from scipy.cluster.hierarchy import leaves_list, linkage
+    from scipy.spatial.distance import squareform
+
+    D = (D + D.T) / 2
+    np.fill_diagonal(D, 0.0)
+    return np.asarray(leaves_list(linkage(squareform(D), "average", optimal_ordering=True)), dtype=np.intp)
+
+
+# -- the parameters -------------------------------------------------------------------------------------------
+
+
+def slices(past: Past, start: Start, *, rng: np.random.Generator) -> list[dict[str, Any]]:
+    """The response surface along each parameter, averaged over the others, most important parameter first.
+
+    importance: the share of a task's variance that this parameter alone explains (its main effect in a functional
+    analysis of variance), averaged over the tasks; where the parameter is inactive it explains nothing.
+    """
+    space = past.space
+    U = halton(AVERAGED, len(space), rng=rng)
+    whole = past.predict(space.encode_values(space.from_cube(U))).var(axis=0)
+    starts = space.to_values(start.configs)
+    heights = past.responses(starts).mean(axis=1)
+    out = []
+    for j, (name, parameter) in enumerate(space.items()):
+        u, labels = _along(parameter)
+        means, share = _main_effect(past, space, U, j, u)
+        importance = np.mean(share * means.var(axis=0) / np.maximum(whole, 1e-12))
+        low, high = np.quantile(means, [0.25, 0.75], axis=1)
+        active = np.flatnonzero(~np.isnan(starts[:, j]))
+        out.append(
+            {
+                "name": name,
+                "importance": float(min(importance, 1.0)),
+                "choices": [str(c) for c in parameter.choices] if isinstance(parameter, Categorical) else None,
+                "log": not isinstance(parameter, Categorical) and bool(parameter.log),
+                "x": labels,
+                "mean": _list(means.mean(axis=1)),
+                "low": _list(low),
+                "high": _list(high),
+                "start": [
+                    {"i": int(i) + 1, "x": _plain(parameter, starts[i, j]), "y": float(heights[i])} for i in active
+                ],
+            }
+        )
+    return sorted(out, key=lambda entry: -entry["importance"])
+
+
+def _along(parameter: Parameter) -> tuple[Array, list[Any]]:
+    """Places on the unit interval along a parameter, and the values there."""
+    if isinstance(parameter, Categorical):
+        count = len(parameter.choices)
+        return (np.arange(count) + 0.5) / count, [str(choice) for choice in parameter.choices]
+    u = np.linspace(0.0, 1.0, STEPS)
+    v = parameter.draw(u)
+    first = np.concatenate([[True], np.diff(v) > 0])  # whole numbers repeat
+    return u[first], [parameter.native(float(x)) for x in v[first]]
+
+
+def _main_effect(past: Past, space: Space, U: Array, j: int, u: Array) -> tuple[Array, float]:
+    """Mean prediction with parameter j at each place of u, (len(u), T), and how often it is active."""
+    means, counts = [], []
+    for place in u:
+        at = U.copy()
+        at[:, j] = place
+        V = space.from_cube(at)
+        V = V[~np.isnan(V[:, j])]
+        counts.append(len(V))
+        means.append(past.predict(space.encode_values(V)).mean(axis=0) if len(V) else np.zeros(len(past)))
+    return np.array(means), float(np.mean(counts)) / len(U)
+
+
+def _plain(parameter: Parameter, v: float) -> Any:
+    value = parameter.native(float(v))
+    return str(value) if isinstance(parameter, Categorical) else value
+
+
+def _list(values: Any) -> list[Any]:
+    """Numbers with as many digits as a picture shows."""
+    return [float(f"{value:.5g}") if isinstance(value, float) else value for value in np.asarray(values).tolist()]
