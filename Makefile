@@ -3,6 +3,7 @@
 # make test-exports    starts handed to Ray Tune, SMAC, hyperopt, FLAML, Syne Tune and Ax, in an environment of its own
 # make lint    style, types and the direction of imports
 # make bench   the numbers of benchmarks/README.md
+# make claims  what the papers claim and what we find: docs/claims.md, from the tables in benchmarks/papers
 # make docs    the documentation, as a site in site/
 # make clean   remove what the others wrote (the environment stays: rm -rf .venv for a new one)
 #
@@ -23,7 +24,7 @@ TEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(PY) -m pytest -n auto --maxpr
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-exports lint bench docs clean
+.PHONY: help demo test test-exports lint bench claims docs clean
 
 help:
 	@sed -n 's/^# \(make .*\)/\1/p' Makefile
@@ -45,6 +46,9 @@ lint: $(VENV)/.dev
 
 bench: $(VENV)/.dev
 	@for file in $(sort $(wildcard benchmarks/*.py)); do echo "== $$file"; $(PY) "$$file" || exit 1; done
+
+claims: $(VENV)/.demo
+	$(PY) -m headstart.cli reproduce claims --results benchmarks/papers/* --out docs/claims.md
 
 docs: $(VENV)/.docs
 	$(PY) -m mkdocs build --strict

@@ -17,7 +17,7 @@ import headstart as hs
 from headstart import cli
 from program import environment, headstart, one_line, python
 
-COMMANDS = ("learn", "check", "build", "demo")
+COMMANDS = ("learn", "suggest", "check", "report", "import", "export", "build", "reproduce", "demo")
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ COMMANDS = ("learn", "check", "build", "demo")
     [
         ((), "COMMAND"),
         (("bild",), "invalid choice: 'bild'"),
-        (("build",), "history"),
+        (("build",), "what"),
         (("build", "swm"), "invalid choice: 'swm'"),
         (("build", "svm", "--jobs", "many"), "--jobs: 'many' is not a whole number"),
         (("build", "svm", "--jobs", "0"), "--jobs: 0 processes do nothing"),
@@ -39,6 +39,13 @@ COMMANDS = ("learn", "check", "build", "demo")
         (("learn", "svm", "--method", "lii"), "no strategy 'lii'; did you mean 'li'"),
         (("learn", "svm", "--method", "nbi"), "needs the new task's meta-features"),
         (("check", "svm", "--methods", "best"), "no strategy 'best'"),
+        (("reproduce",), "paper"),
+        (("reproduce", "initialisations"), "invalid choice: 'initialisations'"),
+        (("reproduce", "initializations", "--history", "swm"), "no history 'swm'"),
+        (("reproduce", "similarities", "--history", "folder.png"), "folder.png is empty"),
+        (("reproduce", "initializations", "--repetitions", "0"), "--repetitions: must be at least 1, but got 0"),
+        (("reproduce", "claims"), "--results DIR"),
+        (("reproduce", "claims", "--results", "nowhere"), "nowhere/about.json"),
         (("demo", "--task", "vine"), "no task 'vine'; did you mean 'wine'"),
         (("demo", "--trials", "0"), "--trials: must be at least 1, but got 0"),
         (("demo", "--trials", "1.5"), "--trials: '1.5' is not a whole number"),
@@ -62,8 +69,8 @@ def test_every_command_has_help_with_an_example(tmp_path: Path) -> None:
         done = headstart(name, "--help", cwd=tmp_path)
         assert done.returncode == 0
         assert f"example:\n  headstart {name} " in done.stdout
-        example = done.stdout.split("example:\n")[1].split()[1:]
-        assert cli.parser().parse_args(example).run  # what it shows is understood
+        for example in done.stdout.split("example:\n")[1].splitlines():
+            assert cli.parser().parse_args(example.split()[1:]).run  # what it shows is understood
 
 
 def test_version(tmp_path: Path) -> None:

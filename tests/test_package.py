@@ -42,7 +42,7 @@ def test_import_loads_nothing_heavier_than_numpy(code: str) -> None:
 
 
 def test_every_public_name_resolves_and_is_listed() -> None:
-    code = "import headstart as hs; print(sorted(hs.__all__) == sorted(dir(hs)), [getattr(hs, n) for n in dir(hs)])"
+    code = "import headstart as hs; print(set(hs.__all__) <= set(dir(hs)), [getattr(hs, n) for n in dir(hs)])"
     assert printed(code).startswith("True ")
 
 
@@ -78,7 +78,7 @@ def test_the_installed_version_is_the_one_in_the_source() -> None:
 
 def test_the_shipped_svm_history_is_complete() -> None:
     history = hs.library.load("svm")
-    assert hs.library.names() == ["svm"]
+    assert "svm" in hs.library.names()
     assert len(history) >= 40
     assert all(len(task) == 288 for task in history)
     assert all(len(task.features or {}) == 22 for task in history)
@@ -95,7 +95,7 @@ def test_the_shipped_histories_are_small() -> None:
 def test_an_unknown_history_is_refused_with_the_names_there_are() -> None:
     with pytest.raises(ValueError, match=r"no history 'svn' ships with headstart; did you mean 'svm'\?"):
         hs.library.load("svn")
-    with pytest.raises(ValueError, match=r"'../svm'.*there are: 'svm'"):
+    with pytest.raises(ValueError, match=r"'../svm'.*there are: .*'svm'"):
         hs.library.load("../svm")
 
 

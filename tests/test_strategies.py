@@ -24,9 +24,9 @@ from headstart.strategies.base import ExhaustedError, Told
 from headstart.strategies.best import feature_distance, feature_vectors
 from headstart.strategies.learned import best_power, concordance, descend, meta_gradient, meta_loss, softmin
 from headstart.strategies.predictive import PairForest, active_configurations, landmarks
-from histories import FINITE, FLAT, KINDS, MIXED, make
+from histories import FINITE, FLAT, KINDS, MIXED, embedded, make
 
-FEATURES = {"centre": 0.4, "noise": 0.0, "size": 20.0}
+FEATURES = {"centre": 0.4, "noise": 0.0, "size": 20.0, "metric 0a 0": 0.4}
 QUICK = {
     "pbi": PredictiveBest(trees=5),
     "apbi": AdaptivePredictiveBest(trees=5),
@@ -39,6 +39,7 @@ def strategy(name):
 
 
 def begin(name, history, n=5, seed=0, pool=None):
+    history = embedded(history) if name == "metric" else history
     past = Past(history, rng=np.random.default_rng([seed, 0]), pool=pool)
     chosen = strategy(name) if isinstance(name, str) else name
     return chosen.begin(past, n=n, features=FEATURES, rng=np.random.default_rng([seed, 1]))

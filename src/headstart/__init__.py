@@ -22,6 +22,7 @@ _HOMES = {
     "History": "headstart.history",
     "Task": "headstart.history",
     "metafeatures": "headstart.features",
+    "embed": "headstart.embedding",
     "learn": "headstart.start",
     "Start": "headstart.start",
     "evidence": "headstart.validation",
@@ -33,16 +34,22 @@ _HOMES = {
 }
 _MODULES = {
     "library": "headstart.library",
+    "optuna": "headstart.adapters.optuna",
+    "sklearn": "headstart.adapters.sklearn",
     "strategies": "headstart.strategies",
     "surrogates": "headstart.surrogates",
 }
 
-__all__ = sorted([*_HOMES, *_MODULES, "__version__"])
+_OPTIONAL = {"optuna"}  # needs an extra, so that `from headstart import *` leaves it out
+__all__ = sorted({*_HOMES, *_MODULES, "__version__"} - _OPTIONAL)
 
 if TYPE_CHECKING:
     from headstart import library as library
     from headstart import strategies as strategies
     from headstart import surrogates as surrogates
+    from headstart.adapters import optuna as optuna
+    from headstart.adapters import sklearn as sklearn
+    from headstart.embedding import embed as embed
     from headstart.features import metafeatures as metafeatures
     from headstart.foreign import as_space as as_space
     from headstart.history import History as History
@@ -73,4 +80,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return list(__all__)
+    return sorted({*__all__, *_OPTIONAL})

@@ -7,7 +7,6 @@ data sets taught, from the first trial on.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from headstart import library
+from headstart import figures, library
 from headstart.history import History, closest
 from headstart.library import datasets, svm
 from headstart.optimizer import Optimizer
@@ -25,8 +24,6 @@ from headstart.space import Config, Space
 from headstart.threads import one_thread
 
 RANDOM, COLD, LEARNED = "random search", "cold start", "learned start"
-PICTURES = (".png", ".pdf", ".svg")
-STYLES = {RANDOM: ("#999999", "^"), COLD: ("#d1762b", "s"), LEARNED: ("#0b6fb8", "o")}  # colour and mark
 
 
 class Search(Protocol):
@@ -174,49 +171,20 @@ def as_json(outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def check_picture(path: Path) -> None:
-    """Refuse before all the training what would fail after them: a picture that cannot be drawn or written."""
-    if path.suffix.lower() not in PICTURES:
-        raise ValueError(f"cannot draw {path}: the name of a picture ends in {', '.join(PICTURES)}")
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"cannot write {path}: the folder {path.parent} does not exist")
-    if path.is_dir() or not os.access(path.parent, os.W_OK):
-        raise PermissionError(f"cannot write {path}: it is a folder, or the folder around it is read-only")
-    _pyplot()
-
-
 def draw(outcome: Outcome, path: Path) -> None:
     """The mean curves, each with a band of one standard error, as a picture."""
-    from headstart.files import replacing
-
-    plt = _pyplot()
     repeats, trials = outcome.shape
     x = np.arange(1, trials + 1)
-    figure, axes = plt.subplots(figsize=(7, 4.2), layout="constrained")
-    for name, curve in outcome.curves.items():
-        color, mark = STYLES[name]
-        mean, error = curve.mean(axis=0), curve.std(axis=0) / np.sqrt(repeats)
-        axes.fill_between(x, mean - error, mean + error, color=color, alpha=0.2, linewidth=0)
-        axes.plot(x, mean, color=color, marker=mark, markersize=5, linewidth=2, label=name)
-    axes.set_title(f"Tuning an SVM on {outcome.task} with a history of {len(outcome.past)} other data sets")
-    axes.set_xlabel("trials")
-    axes.set_ylabel("test error of the best so far")
-    axes.set_xticks(x if trials <= 20 else np.linspace(1, trials, 10, dtype=int))
-    axes.set_ylim(bottom=0)
-    axes.grid(alpha=0.3)
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(frameon=False, title=f"mean of {repeats} repeats, ± 1 standard error")
-    with replacing(path) as temporary:
-        figure.savefig(temporary, dpi=150)
-    plt.close(figure)
-
-
-def _pyplot() -> Any:
-    try:
-        import matplotlib
-    except ImportError:
-        raise ImportError("the picture needs matplotlib: pip install 'headstart[report]'") from None
-    matplotlib.use("agg")  # files only: works without a display
-    import matplotlib.pyplot
-
-    return matplotlib.pyplot
+    lines = [
+        figures.Curve(name, x, curve.mean(axis=0), curve.std(axis=0) / np.sqrt(repeats))
+        for name, curve in outcome.curves.items()
+    ]
+    with figures.canvas(path, size=(7, 4.2)) as (axes,):
+        figures.curves(
+            axes,
+            lines,
+            title=f"Tuning an SVM on {outcome.task} with a history of {len(outcome.past)} other data sets",
+            x="trials",
+            y=f"test error of the best so far\n(mean of {repeats} repeats ± 1 standard error)",
+        )
+        axes.set_ylim(bottom=0)

@@ -18,12 +18,11 @@ from __future__ import annotations
 
 import csv
 import io
-import os
+import json
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from headstart.files import replacing, write_json
 from headstart.history import closest
 from headstart.parameters import Categorical, Parameter
 from headstart.reconciliation import defaults_of
@@ -72,15 +71,13 @@ def _index(parameter: Parameter, value: Any) -> Any:
     return value
 
 
-def export(start: Start, path: str | os.PathLike[str], to: str = "json") -> None:
-    """Write `points` to a file: a JSON list of objects, or for "csv" one row per configuration."""
+def exported(start: Start, to: str = "json") -> str:
+    """`points` as text: a JSON list of objects, or for "csv" one row per configuration."""
     rows = points(start, to)
     if to != "csv":
-        write_json(path, rows)
-        return
+        return json.dumps(rows, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     text = io.StringIO()
     writer = csv.DictWriter(text, fieldnames=list(start.space), lineterminator="\n")  # an empty cell is inactive
     writer.writeheader()
     writer.writerows(rows)
-    with replacing(path) as temporary:
-        temporary.write_text(text.getvalue(), encoding="utf-8")
+    return text.getvalue()

@@ -86,10 +86,10 @@ def metafeatures(X: Any, y: Any) -> dict[str, float]:
 
     Raises ValueError for input that is empty, complex, infinite, not a table, or of different lengths.
     """
-    if not (_is_sparse(X) or _is_pandas(X)):
-        X = _as_array(X, "X")
-    n, d = _table_size(X)
-    counts = _class_counts(y)
+    if not (is_sparse(X) or is_pandas(X)):
+        X = as_array(X, "X")
+    n, d = table_size(X)
+    counts = np.sort(np.bincount(class_codes(y)))  # neither the names nor the rows' order matter
     if counts.sum() != n:
         raise ValueError(f"X and y must have the same length, but got {n} rows and {counts.sum()} labels")
     p = counts / n
@@ -123,16 +123,16 @@ def _summaries(values: FloatArray) -> tuple[float, float, float, float]:
 # --- what was given ---------------------------------------------------------------------------------------
 
 
-def _is_sparse(X: Any) -> bool:
+def is_sparse(X: Any) -> bool:
     """SciPy's sparse matrices and arrays, known by what they can do, so that SciPy need not be loaded."""
     return hasattr(X, "tocsc")
 
 
-def _is_pandas(X: Any) -> bool:
+def is_pandas(X: Any) -> bool:
     return hasattr(X, "iloc")
 
 
-def _as_array(values: Any, name: str) -> npt.NDArray[Any]:
+def as_array(values: Any, name: str) -> npt.NDArray[Any]:
     """An array that keeps missing cells apart from text: NumPy alone would turn ["a", None] into text."""
     if isinstance(values, np.ma.MaskedArray):
         cells: npt.NDArray[Any] = values.data.astype(object)  # a copy
@@ -147,7 +147,7 @@ def _as_array(values: Any, name: str) -> npt.NDArray[Any]:
     return array
 
 
-def _table_size(X: Any) -> tuple[int, int]:
+def table_size(X: Any) -> tuple[int, int]:
     shape = tuple(X.shape)
     if len(shape) != 2:
         remedy = "; for a single feature use X.reshape(-1, 1)" if len(shape) == 1 else ""
@@ -157,13 +157,13 @@ def _table_size(X: Any) -> tuple[int, int]:
     return shape[0], shape[1]
 
 
-def _class_counts(y: Any) -> npt.NDArray[np.int64]:
-    """How often each class occurs, in ascending order: neither the names nor the rows' order matter."""
+def class_codes(y: Any) -> npt.NDArray[np.int64]:
+    """The labels as whole numbers from 0, in the order in which they first occur."""
     import pandas as pd
 
     if isinstance(y, pd.DataFrame) and y.shape[1] == 1:
         y = y.iloc[:, 0]
-    labels: Any = y if isinstance(y, (pd.Series, pd.Index, pd.Categorical)) else _as_array(y, "y")
+    labels: Any = y if isinstance(y, (pd.Series, pd.Index, pd.Categorical)) else as_array(y, "y")
     if labels.ndim == 2 and labels.shape[1] == 1:
         labels = labels[:, 0]
     if labels.ndim != 1:
@@ -177,7 +177,7 @@ def _class_counts(y: Any) -> npt.NDArray[np.int64]:
     missing = int((codes < 0).sum())
     if missing:
         raise ValueError(f"y lacks {missing} of {len(codes)} labels; leave those rows out of X and y")
-    return np.sort(np.bincount(codes))
+    return np.asarray(codes, dtype=np.int64)
 
 
 # --- skewness and kurtosis --------------------------------------------------------------------------------
@@ -185,9 +185,9 @@ def _class_counts(y: Any) -> npt.NDArray[np.int64]:
 
 def _column_shapes(X: Any) -> Shapes:
     """The shapes of all columns with two different values, indicators in place of categorical columns."""
-    if _is_sparse(X):
+    if is_sparse(X):
         return _sparse_shapes(X)
-    parts = _frame_shapes(X) if _is_pandas(X) else _array_shapes(X)
+    parts = _frame_shapes(X) if is_pandas(X) else _array_shapes(X)
     return np.concatenate(list(parts), axis=1)
 
 

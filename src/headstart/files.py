@@ -1,14 +1,21 @@
-"""Files are written to a temporary name and renamed, so that none is ever half there."""
+"""Files are written to a temporary name and renamed, so that none is ever half there.
+
+Arrays are kept raw, with a JSON header: a NumPy archive (.npz) whose entry `header` is the text. Nothing is pickled.
+"""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+import zipfile
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
+
+import numpy as np
+import numpy.typing as npt
 
 
 @contextmanager
@@ -51,3 +58,26 @@ def read_json(path: str | os.PathLike[str], what: str) -> Any:
         return json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:  # JSON that does not parse, or bytes that are no text
         raise ValueError(f"{path} is not {what}: it is not JSON or was cut off ({error})") from error
+
+
+def write_arrays(
+    path: str | os.PathLike[str], header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]
+) -> None:
+    """Named arrays and a header of plain JSON in one file; the same content gives the same bytes."""
+    text = json.dumps(header, ensure_ascii=False, allow_nan=False, sort_keys=True)
+    with replacing(path) as temporary, open(temporary, "wb") as file:
+        np.savez(file, allow_pickle=False, header=np.frombuffer(text.encode(), dtype=np.uint8), **arrays)
+
+
+def read_arrays(path: str | os.PathLike[str], what: str) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
+    """Header and arrays of a file; `what` names it in the error when it is another kind of file, or damaged."""
+    path = existing(path)
+    try:
+        with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in archive.files}
+        header = json.loads(arrays.pop("header").tobytes())
+        if not isinstance(header, dict):
+            raise ValueError("its header is not an object")
+    except (ValueError, KeyError, EOFError, OSError, AttributeError, TypeError, zipfile.BadZipFile) as error:
+        raise ValueError(f"{path} is not {what}, or it is damaged ({error})") from error
+    return header, arrays

@@ -17,9 +17,10 @@ from __future__ import annotations
 import logging
 import math
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -266,7 +267,7 @@ class History:
     def from_frame(
         cls,
         frame: pd.DataFrame,
-        space: Any,
+        space: Any = None,
         task: str = "task",
         value: str = "value",
         features: pd.DataFrame | None = None,
@@ -274,24 +275,28 @@ class History:
         *,
         cost: str | None = None,
         count: str | None = None,
+        ignore: Collection[str] = (),
         info: Mapping[str, Any] | None = None,
     ) -> History:
         """A history from a table with one row per evaluation.
 
+        space: None: told from the columns that are left and not in `ignore` (see `headstart.inference`).
         task, value: the columns with the task's name and the result; cost, count (optional): what it cost, and
         of how many evaluations it is the mean. features: a frame indexed by task. A missing parameter is
         inactive, a missing value a failed trial; repeats of a configuration on a task are averaged.
         """
         from headstart.formats.tables import Columns, from_frame
+        from headstart.inference import infer_space
 
         columns = Columns(task, value, cost, count)
+        space = infer_space(frame, [*columns.named, *ignore]) if space is None else space
         return from_frame(frame, space, columns, features=features, direction=direction, info=info)
 
     @classmethod
     def from_csv(
         cls,
         path: str | os.PathLike[str],
-        space: Any,
+        space: Any = None,
         task: str = "task",
         value: str = "value",
         features: pd.DataFrame | None = None,
@@ -299,13 +304,36 @@ class History:
         *,
         cost: str | None = None,
         count: str | None = None,
+        ignore: Collection[str] = (),
         info: Mapping[str, Any] | None = None,
     ) -> History:
         """A history from a CSV file; the arguments are those of `from_frame`."""
         from headstart.formats.tables import Columns, read_csv
 
         columns = Columns(task, value, cost, count)
-        return read_csv(path, space, columns, features=features, direction=direction, info=info)
+        return read_csv(path, space, columns, ignore=ignore, features=features, direction=direction, info=info)
+
+    @classmethod
+    def from_optuna(
+        cls,
+        past: Any,
+        studies: str | Sequence[str] | None = None,
+        *,
+        direction: str | None = None,
+        space: Any = None,
+    ) -> History:
+        """A history from Optuna studies, one task each.
+
+        past: a storage URL, file or object, a study, or a list of studies. studies: names, or patterns such as
+        "svm-*". direction: needed if there are studies of both. space: instead of the one told from the trials.
+
+        Complete trials count with their value, failed ones as the worst seen; pruned and unfinished ones are left
+        out. Ranges and choices that changed from study to study are united, and a parameter that a study does not
+        have takes the middle of its range. Features are those that `hs.optuna.describe` wrote.
+        """
+        adapter = import_module("headstart.adapters.optuna")  # by name: adapters stand above histories
+        history: History = adapter.read(past, studies, direction=direction, space=space)
+        return history
 
     def to_frame(self) -> pd.DataFrame:
         """One row per task and configuration, in the user's units and direction."""

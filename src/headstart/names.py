@@ -11,12 +11,13 @@ from headstart.strategies.auto import Auto
 from headstart.strategies.base import Strategy
 from headstart.strategies.best import NearestBest, RandomBest
 from headstart.strategies.learned import AdaptiveLearnedInit, LearnedInit
+from headstart.strategies.metric import NearestByMetric
 from headstart.strategies.predictive import ActivePredictiveBest, AdaptivePredictiveBest, PredictiveBest
 from headstart.surrogates.base import Surrogate
 from headstart.surrogates.forest import Forest
 from headstart.surrogates.gaussian import Gaussian
 from headstart.surrogates.mklgp import MKLGP
-from headstart.surrogates.prior import Experts, TransferredPrior
+from headstart.surrogates.prior import Experts, NearestPrior, TransferredPrior
 from headstart.surrogates.scot import SCoT
 
 STRATEGIES: dict[str, Callable[[], Strategy]] = {
@@ -27,6 +28,7 @@ STRATEGIES: dict[str, Callable[[], Strategy]] = {
     "aapbi": ActivePredictiveBest,
     "li": LearnedInit,
     "ali": AdaptiveLearnedInit,
+    "metric": NearestByMetric,
     "auto": Auto,
 }
 SURROGATES: dict[str, Callable[[], Surrogate]] = {
@@ -60,8 +62,11 @@ def strategy_name(init: Any) -> str:
     return init if isinstance(init, str) else repr(init)
 
 
-def resolve_surrogate(surrogate: Any) -> Surrogate:
-    """The surrogate meant by a name or object."""
+def resolve_surrogate(surrogate: Any, strategy: Strategy | None = None) -> Surrogate:
+    """The surrogate meant by a name or object, in a run that starts with this strategy.
+
+    "prior" goes on with the data sets that the start came from, if those are the nearest by a learned distance.
+    """
     if not isinstance(surrogate, str):
         if not hasattr(surrogate, "begin"):
             raise ValueError(f"surrogate must be a name or an object with a method begin, but got {surrogate!r}")
@@ -71,4 +76,6 @@ def resolve_surrogate(surrogate: Any) -> Surrogate:
         raise ValueError(
             f"there is no surrogate {surrogate!r}{closest(surrogate, names)} (there are: {', '.join(names)})"
         )
+    if surrogate == "prior" and isinstance(strategy, NearestByMetric):
+        return NearestPrior(strategy.k)
     return SURROGATES[surrogate]()

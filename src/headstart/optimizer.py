@@ -106,17 +106,18 @@ class Optimizer:
         strategy_rng, surrogate_rng, past_rng = (np.random.default_rng([self.seed, i]) for i in range(3))
         self.past = None if self.history is None else Past(self.history, rng=past_rng, pool=self._pool)
         self._origin = "start" if isinstance(init, Start) else "strategy"
+        self._run: Run | None = None
         if isinstance(init, Start):
-            plan = _start_values(init, self.space)
+            plan = self.space.to_values(init.fitted(self.space).configs)
             self.n_init = min(self.n_init, len(plan))
-            self._run: Run | None = Given(plan, self.space, self.seed)
+            strategy, self._run = None, Given(plan, self.space, self.seed)
         else:
             strategy = resolve_strategy(init, self.past)
-            self._run = None
             if strategy is not None:
                 assert self.past is not None
                 self._run = strategy.begin(self.past, n=self.n_init, features=features, rng=strategy_rng)
-        self._model = resolve_surrogate(surrogate).begin(self.space, self.past, features=features, rng=surrogate_rng)
+        chosen = resolve_surrogate(surrogate, strategy)
+        self._model = chosen.begin(self.space, self.past, features=features, rng=surrogate_rng)
 
     # -- asking ------------------------------------------------------------------------------------------
 
@@ -124,10 +125,7 @@ class Optimizer:
     def ask(self) -> Config:
         """The next configuration to try; may be called again before it is told (parallel workers)."""
         told = self._told()
-        if len(told) < self.n_init:
-            v, origin = self._from_strategy(told)
-        else:
-            v, origin = self._from_surrogate(told)
+        v, origin = self.propose(told, starting=len(told) < self.n_init)
         if self._pool is None or self._candidates is None:
             self._pending.append(_Asked(v, origin))
             return self.space.from_values(v[None])[0]
@@ -135,6 +133,14 @@ class Optimizer:
         moved = not np.array_equal(v, self._pool[i], equal_nan=True)
         self._pending.append(_Asked(self._pool[i], origin, v if moved else None))
         return self._candidates[i]  # type: ignore[return-value]  # exactly as it was given
+
+    @one_thread
+    def propose(self, told: Told, *, starting: bool) -> tuple[Array, str]:
+        """The next configuration as a row of V, and its origin; nothing is remembered.
+
+        told: every trial, with NaN for those that run; starting: ask the strategy, not the surrogate.
+        """
+        return self._from_strategy(told) if starting else self._from_surrogate(told)
 
     def _from_strategy(self, told: Told) -> tuple[Array, str]:
         if self._run is None:
@@ -152,9 +158,8 @@ class Optimizer:
         if not len(known):
             return self._anywhere(told), "random"
         posterior = self._model.fit(self.space.encode_values(known.V), known.losses)
-        for asked in self._pending:  # as if told what is expected of them
-            z = self.space.encode_values(asked.v[None])
-            posterior = posterior.extend(z[0], float(posterior.predict(z)[0][0]))
+        for z in self.space.encode_values(told.V[np.isnan(told.losses)]):  # running: as if told what is expected
+            posterior = posterior.extend(z, float(posterior.predict(z[None])[0][0]))
         acquisition = Acquisition(self.acquisition, len(told), self.space.width)
         if self._pool is not None and self._Z is not None:
             found = best_candidate(posterior, self._pool, self._Z, told, acquisition)
@@ -343,14 +348,6 @@ def _fitting(history: History, space: Space) -> History:
     moved, changes = history.moved_to(space)
     log.warning("the history has another space; brought over:\n%s", report(changes))
     return moved
-
-
-def _start_values(start: Start, space: Space) -> Array:
-    """A start's configurations in this space; what had to change is logged."""
-    if start.space != space:
-        start, result = start.reconciled(space)
-        log.warning("the start has another space; brought over:\n%s", result)
-    return space.to_values(start.configs)
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ the whole history by marginal likelihood (Wistuba et al. 2015a, sections IV-D an
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
@@ -72,6 +73,11 @@ class Past:
     def surfaces(self) -> Surfaces:
         """The past as `auto` and `prior` see it, on a scale that magnifies the good end."""
         return Surfaces.of(self._designs, self.losses, rng=self._rng[3])
+
+    def surfaces_of(self, tasks: Sequence[int] | Rows) -> Surfaces:
+        """The same of these tasks alone; hyperparameters stay those of the whole past."""
+        designs, losses = [self._designs[i] for i in tasks], [self.losses[i] for i in tasks]
+        return Surfaces.of(designs, losses, rng=self._rng[3], kernel=self.surfaces.kernel)
 
     def predict(self, Z: Array) -> Array:
         """f̂_D at the rows of Z for every task: (m, T)."""

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from headstart.foreign import as_space
-from headstart.parameters import Array, Categorical, Mask, Parameter, as_number
+from headstart.parameters import Array, Categorical, Float, Int, Mask, Parameter, as_number
 from headstart.space import Config, Space
 
 
@@ -88,7 +89,7 @@ def reconcile_values(
     """The same on the matrix V: new values, which rows could be carried over, changes, reasons by row."""
     rename = dict(rename or {})
     _check_renames(old, new, rename)
-    defaults = _defaults(new, fill or {})
+    defaults = defaults_of(new, fill or {})
     source = {name: name for name in old if name in new and name not in rename}
     source |= {there: here for here, there in rename.items()}  # new name → old name
     out = np.full((len(V), len(new)), np.nan)
@@ -133,7 +134,7 @@ def _check_renames(old: Space, new: Space, rename: Mapping[str, str]) -> None:
         raise ValueError(f"two parameters would get the same name: {dict(rename)}")
 
 
-def _defaults(new: Space, fill: Mapping[str, Any]) -> dict[str, float]:
+def defaults_of(new: Space, fill: Mapping[str, Any] = MappingProxyType({})) -> dict[str, float]:
     """What an empty value becomes: what the user says, or else the middle of the range, or the first choice."""
     defaults = {}
     for name, parameter in new.items():
@@ -144,40 +145,39 @@ def _defaults(new: Space, fill: Mapping[str, Any]) -> dict[str, float]:
             raise ValueError(f"cannot fill {name!r}: the new space has {', '.join(new)}")
         if not new[name].contains(value):
             raise ValueError(f"cannot fill {name!r} with {value!r}: it takes {new[name].describe()}")
-        defaults[name] = _carried(value, new[name])
+        defaults[name] = carried(value, new[name])
     return defaults
 
 
 def _convert(old: Parameter, new: Parameter, before: Array) -> tuple[Array, int, int]:
     """Old values in the new parameter's terms, NaN where there is no such value; how many clipped, rounded."""
     if isinstance(old, Categorical):
-        table = np.array([_carried(choice, new) for choice in old.choices])
+        table = np.array([carried(choice, new) for choice in old.choices])
         after = table[before.astype(int)]
         if isinstance(new, Categorical):
             return after, 0, 0
         before = np.array([as_number(choice) for choice in old.choices])[before.astype(int)]
     elif isinstance(new, Categorical):
         values, which = np.unique(before, return_inverse=True)
-        return np.array([_carried(old.native(v), new) for v in values])[which.reshape(-1)], 0, 0
+        return np.array([carried(old.native(v), new) for v in values])[which.reshape(-1)], 0, 0
     else:
-        after = _into(new, before)
+        after = into(new, before)
     inside = np.clip(before, new.low, new.high)
     clipped = np.abs(before - inside) > 1e-9 * np.abs(inside)
     rounded = ~clipped & (np.abs(after - inside) > 1e-9 * np.abs(inside))
     return after, int(clipped.sum()), int(rounded.sum())
 
 
-def _carried(value: Any, new: Parameter) -> float:
+def carried(value: Any, new: Parameter) -> float:
     """One native value as a value of another parameter; NaN if it has no place there."""
     if isinstance(new, Categorical):
         index = new.index(value)
         return np.nan if index is None else float(index)
-    return float(_into(new, np.array([as_number(value)]))[0])
+    return float(into(new, np.array([as_number(value)]))[0])
 
 
-def _into(new: Parameter, v: Array) -> Array:
+def into(new: Float | Int, v: Array) -> Array:
     """Numbers clipped to the range and moved to the grid; what lies on the grid stays exactly as it is."""
-    assert not isinstance(new, Categorical)
     inside = np.clip(v, new.low, new.high)
     exact, off_grid = new.admit(inside)
     return np.where(np.isnan(v), np.nan, np.where(off_grid, new.snap(inside), exact))

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from headstart import __version__
-from headstart.exports import export, points
-from headstart.files import read_json, write_json
+from headstart.exports import exported, points
+from headstart.files import read_json, replacing, write_json
 from headstart.foreign import as_space
 from headstart.history import Features, History, log
 from headstart.names import resolve_strategy, strategy_name
@@ -23,6 +23,7 @@ from headstart.past import Past
 from headstart.reconciliation import Reconciled, reconcile
 from headstart.space import Config, Space
 from headstart.strategies.base import Told, anywhere, fresh
+from headstart.terminal import plain_table
 from headstart.threads import one_thread
 
 FORMAT = 1
@@ -59,16 +60,23 @@ class Start:
     def __iter__(self) -> Iterator[Config]:
         return iter(self.configs)
 
-    def __str__(self) -> str:
+    def rows(self) -> list[tuple[str, ...]]:
+        """The start as a table of text, its header first."""
         rows = [("", *self.space, "serves", "expected")]
         for i, config in enumerate(self.configs):
             cells = [_short(config[name]) if name in config else "" for name in self.space]
             serves = str(self.serves[i]) if self.serves else ""
             expected = f"{self.expected[i]:.3f}" if self.expected else ""
             rows.append((str(i + 1), *cells, serves, expected))
-        widths = [max(len(row[j]) for row in rows) for j in range(len(rows[0]))]
-        lines = ["  ".join(cell.rjust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
-        return "\n".join(lines)
+        return rows
+
+    def __str__(self) -> str:
+        header, *rows = self.rows()
+        return plain_table(header, rows)
+
+    def first(self, n: int) -> Start:
+        """The first n configurations of this start."""
+        return replace(self, configs=self.configs[:n], serves=self.serves[:n], expected=self.expected[:n])
 
     def reconciled(self, space: Any, rename: Mapping[str, str] | None = None) -> tuple[Start, Reconciled]:
         """This start in another space, and the report of what became of its parameters."""
@@ -95,9 +103,15 @@ class Start:
         """The configurations as another optimiser takes them: "ray", "hyperopt", … (see `headstart.exports`)."""
         return points(self, to)
 
+    def exported(self, to: str = "json") -> str:
+        """The text of `points`: JSON, or for "csv" a table."""
+        return exported(self, to)
+
     def export(self, path: str | os.PathLike[str], to: str = "json") -> None:
-        """Write `points` to a file: JSON, or for "csv" a table."""
-        export(self, path, to)
+        """Write that text to a file."""
+        text = exported(self, to)
+        with replacing(path) as temporary:
+            temporary.write_text(text, encoding="utf-8")
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Readable JSON."""

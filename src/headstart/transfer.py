@@ -74,13 +74,24 @@ class Surfaces:
     level: float  # average height of the mean surface
 
     @classmethod
-    def of(cls, designs: Sequence[Array], losses: Sequence[Array], *, rng: np.random.Generator) -> Surfaces:
-        """From encoded configurations and scaled losses, task by task; at most 100 tasks, drawn by rng."""
+    def of(
+        cls,
+        designs: Sequence[Array],
+        losses: Sequence[Array],
+        *,
+        rng: np.random.Generator,
+        kernel: Kernel | None = None,
+    ) -> Surfaces:
+        """From encoded configurations and scaled losses, task by task; at most 100 tasks, drawn by rng.
+
+        kernel: known hyperparameters; without, they are fitted.
+        """
         kept = np.arange(len(designs))
         if len(kept) > MOST_TASKS:
             kept = np.sort(rng.choice(kept, MOST_TASKS, replace=False))
         X, Y = [designs[int(i)] for i in kept], [stretch(losses[int(i)]) for i in kept]
-        kernel = fit_kernel(list(zip(X, Y, strict=True)), rng=rng, kind=Matern, max_total=MOST_ROWS)
+        if kernel is None:
+            kernel = fit_kernel(list(zip(X, Y, strict=True)), rng=rng, kind=Matern, max_total=MOST_ROWS)
         gps = TaskGPs.fit(X, Y, kernel)
         few = [gps.rows[group.rows] for group in gps.groups[:MOST_DESIGNS]]
         spreads = tuple(GP.fit(kernel, design, np.zeros((len(design), 0))) for design in few)

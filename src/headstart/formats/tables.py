@@ -6,7 +6,7 @@ import csv
 import functools
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any
@@ -19,10 +19,12 @@ from headstart.files import existing, replacing
 from headstart.foreign import as_space
 from headstart.formats import counted, some, took_and_left
 from headstart.history import DIRECTIONS, Features, History, build, closest
+from headstart.inference import infer_space
 from headstart.parameters import Array, Categorical, Int, Mask, as_scalar
 from headstart.space import Space
 
 _EMPTY = {"", "nan", "NaN", "NA", "<NA>"}  # cells of a CSV file that hold nothing
+_TRUTHS = {"True": True, "False": False, "true": True, "false": False}
 
 
 @dataclass(frozen=True)
@@ -237,14 +239,16 @@ def read_csv(
     space: Any,
     columns: Columns,
     *,
+    ignore: Collection[str] = (),
     features: pd.DataFrame | None = None,
     direction: str = "minimize",
     info: Mapping[str, Any] | None = None,
 ) -> History:
     """See `History.from_csv`."""
-    path, space = existing(path), as_space(space)
+    path = existing(path)
     header, complete = _check_lines(path)
     frame = pd.read_csv(path, dtype=str, keep_default_na=False, index_col=False, encoding="utf-8-sig")
+    space = infer_space(_typed(frame), [*columns.named, *ignore]) if space is None else as_space(space)
     for name in header:
         parameter = space.get(name)
         if isinstance(parameter, Categorical):
@@ -281,6 +285,19 @@ def _check_lines(path: Path) -> tuple[list[str], bool]:
     with path.open("rb") as binary:
         binary.seek(-1, os.SEEK_END)
         return header, binary.read() in b"\r\n"
+
+
+def _typed(frame: pd.DataFrame) -> pd.DataFrame:
+    """A table of text with numbers, True and False where a whole column has nothing else."""
+    return pd.DataFrame({name: _typed_column(frame[name]) for name in frame.columns})
+
+
+def _typed_column(cells: pd.Series[Any]) -> pd.Series[Any]:
+    numbers = _read_text(cells, None)
+    if not any(isinstance(cell, str) for cell in numbers):
+        return numbers
+    truths = cells.map({**_TRUTHS, **dict.fromkeys(_EMPTY)}).astype(object)
+    return truths if cells.isin([*_TRUTHS, *_EMPTY]).all() else cells.mask(cells.isin(list(_EMPTY)))
 
 
 def _read_text(cells: pd.Series[Any], parameter: Categorical | None) -> pd.Series[Any]:

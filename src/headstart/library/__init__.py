@@ -1,8 +1,10 @@
 """Histories that ship with the package, and the builders that made them.
 
-| name  | tasks                             | what was tuned                                           | builder  |
-| ----- | --------------------------------- | -------------------------------------------------------- | -------- |
-| `svm` | real classification data sets     | a support vector machine: kernel, C, gamma, degree       | `svm.py` |
+| name       | tasks                              | what was tuned                                     | builder       |
+| ---------- | ---------------------------------- | -------------------------------------------------- | ------------- |
+| `adaboost` | real classification data sets      | AdaBoost: iterations, product terms                | `adaboost.py` |
+| `resnet`   | image data sets, most of 5 classes | a residual network: batch size, learning rate      | `resnet.py`   |
+| `svm`      | real classification data sets      | a support vector machine: kernel, C, gamma, degree | `svm.py`      |
 
 >>> history = load("svm")
 >>> history.best("wine")

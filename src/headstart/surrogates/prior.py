@@ -19,6 +19,7 @@ from headstart.parameters import Array
 from headstart.past import Past
 from headstart.space import Space
 from headstart.strategies.best import weights_by_features
+from headstart.strategies.metric import nearest_by_metric
 from headstart.surrogates.base import Acquisition, Model, Posterior
 from headstart.surrogates.gaussian import Gaussian
 from headstart.transfer import (
@@ -59,6 +60,25 @@ class TransferredPrior:
         if self.weights == "features":
             prior = replace(prior, weights=weights_by_features(past, features))
         return PriorModel(prior, self.weights == "ranks")
+
+
+@dataclass(frozen=True)
+class NearestPrior:
+    """prior in a run that starts from the nearest data sets: Algorithm 3, with a learned distance.
+
+    The prior mean is the average surface of the k nearest data sets (line 8), on the scale of losses as everywhere;
+    like above, its offset and slope are inferred with the process.
+    """
+
+    k: int = 3
+
+    def begin(
+        self, space: Space, past: Past | None, *, features: Features | None, rng: np.random.Generator
+    ) -> PriorModel:
+        if past is None:
+            raise ValueError("surrogate='prior' learns from past runs; pass a history, or surrogate='gp'")
+        nearest = nearest_by_metric(past, features)[: self.k]
+        return PriorModel(LearnedPrior.equal(past.surfaces_of(nearest), covariance=False), ranked=False)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,83 @@
+"""Optuna's distributions and our parameters: from one to the other, several as one, single values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from optuna.distributions import (
+    BaseDistribution,
+    CategoricalDistribution,
+    FloatDistribution,
+    IntDistribution,
+)
+
+from headstart.foreign import as_space
+from headstart.parameters import Categorical, Float, Int, Parameter, as_number
+from headstart.reconciliation import carried
+
+
+def to_distributions(space: Any) -> dict[str, BaseDistribution]:
+    """One distribution per parameter. Optuna's are flat: the conditions stay with the objective's `if`."""
+    return {name: _distribution(parameter) for name, parameter in as_space(space).items()}
+
+
+def _distribution(parameter: Parameter) -> BaseDistribution:
+    if isinstance(parameter, Categorical):
+        return CategoricalDistribution(parameter.choices)
+    if isinstance(parameter, Int):
+        low, high, step = int(parameter.low), int(parameter.high), int(parameter.step or 1)
+        return IntDistribution(low, high, log=parameter.log, step=step)
+    return FloatDistribution(parameter.low, parameter.high, log=parameter.log, step=parameter.step)
+
+
+@lru_cache(maxsize=4096)
+def parameter_of(distribution: BaseDistribution) -> Parameter | None:
+    """Ours; None for one that we cannot express, such as choices that are objects."""
+    try:
+        return as_space({"it": distribution})["it"]
+    except ValueError:
+        return None
+
+
+def united(parameters: Sequence[Parameter]) -> Parameter:
+    """A parameter that takes all values of all of these, whatever their conditions.
+
+    Choices are joined; ranges grow to hold each other, on a log scale if one of them has it; numbers among the
+    choices count as points of a range. Next to a range, a choice that is no number has no place and is left out.
+    """
+    kinds = list(dict.fromkeys(parameters))
+    if len(kinds) == 1:
+        return kinds[0]
+    ranges = [p for p in kinds if not isinstance(p, Categorical)]
+    choices = [choice for p in kinds if isinstance(p, Categorical) for choice in p.choices]
+    if not ranges:
+        return Categorical(list({(isinstance(choice, bool), choice): choice for choice in choices}.values()))
+    numbers = [number for number in map(as_number, choices) if not np.isnan(number)]
+    low = min([p.low for p in ranges] + numbers)
+    high = max([p.high for p in ranges] + numbers)
+    log = low > 0 and any(p.log for p in ranges)
+    whole = all(isinstance(p, Int) for p in ranges) and all(number.is_integer() for number in numbers)
+    return (Int if whole else Float)(low, high, log=log, step=None if log else _common_step(ranges, numbers))
+
+
+def _common_step(ranges: Sequence[Float | Int], numbers: Sequence[float]) -> float | None:
+    """The step that all ranges share, if they lie on one grid."""
+    step = ranges[0].step
+    if step is None or numbers or any(p.step != step for p in ranges):
+        return None
+    offsets = np.array([(p.low - ranges[0].low) / step for p in ranges])
+    return step if np.allclose(offsets, np.rint(offsets), atol=1e-6) else None
+
+
+def fitted(value: Any, distribution: BaseDistribution) -> Any:
+    """A value as this distribution takes it, moved into its range if need be; an error if it has no place there."""
+    parameter = parameter_of(distribution)
+    v = np.nan if parameter is None else carried(value, parameter)
+    if parameter is None or np.isnan(v):
+        raise ValueError(f"{value!r} is not in {distribution}")
+    if isinstance(distribution, CategoricalDistribution):
+        return distribution.choices[int(v)]  # the very object
+    return parameter.native(v)

@@ -1,0 +1,156 @@
+"""Claims checked against the tables of `headstart reproduce`.
+
+A claim is a list of comparisons of two lines of a figure after some number of trials. Each comparison is made task
+by task, so that its standard error is that of the difference; two of them are taken as beyond chance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import hypot
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from headstart.files import read_json
+from headstart.papers import tables
+from headstart.papers.tables import DISTANCE, RANK
+
+BETTER, NO_BETTER, ALIKE = "better", "no better", "alike"
+HOLDS, TENDS, OPEN, PARTLY, FAILS = "holds", "tends to hold", "not decided", "holds in part", "does not hold"
+CHANCE = 2.0  # standard errors
+
+
+@dataclass(frozen=True)
+class Compare:
+    """What is claimed of two lines of a figure: the first is better than the second, no better, or alike.
+
+    later: the second is taken from this figure and trial instead (then the two are not paired).
+    """
+
+    figure: str
+    first: str
+    second: str
+    at: tuple[int, ...]
+    kind: str = BETTER
+    measure: str = DISTANCE
+    later: tuple[str, int] | None = None
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A sentence of a paper, where it stands there, how to check it, and what to say where it fails."""
+
+    text: str
+    where: str
+    checks: tuple[Compare, ...]
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Found:
+    """One comparison in numbers: means of both lines, difference, standard error of the difference."""
+
+    check: Compare
+    trial: int
+    means: tuple[float, float]
+    difference: float
+    se: float
+
+    @property
+    def beyond(self) -> float:
+        """The difference in standard errors; below 0: the first is better."""
+        if self.se > 0:
+            return self.difference / self.se
+        return 0.0 if self.difference == 0 else np.copysign(np.inf, self.difference)
+
+    @property
+    def verdict(self) -> str:
+        """Whether this one holds, fails, or is open, that is, within chance."""
+        if self.check.kind == ALIKE:
+            return HOLDS if abs(self.beyond) < CHANCE else FAILS
+        if self.check.kind == NO_BETTER:
+            return HOLDS if self.beyond > -CHANCE else FAILS
+        if abs(self.beyond) < CHANCE:
+            return OPEN
+        return HOLDS if self.difference < 0 else FAILS
+
+    def __str__(self) -> str:
+        digits = 2 if self.check.measure == RANK else 3
+        first, second = (number(value, digits) for value in self.means)
+        other = self.check.second
+        if self.check.later:
+            other = f"{other} after {self.check.later[1]}"
+        gap = f"{self.difference:+.{digits}f}".replace("0.", ".", 1)
+        return f"{self.trial}: {self.check.first} {first}, {other} {second} ({gap} ± {number(self.se, digits)})"
+
+
+def number(value: float, digits: int) -> str:
+    """0.043 as .043, as in the papers."""
+    text = f"{value:.{digits}f}"
+    return text.removeprefix("0") if text.startswith("0.") else text
+
+
+@dataclass(frozen=True)
+class Results:
+    """The tables of one run of a paper's experiments."""
+
+    about: dict[str, Any]
+    summary: pd.DataFrame
+    contrasts: pd.DataFrame
+
+    @classmethod
+    def read(cls, folder: Path) -> Results:
+        about = read_json(folder / tables.ABOUT, "a description of results")
+        if not isinstance(about, dict) or not {"paper", "history", "tasks"} <= set(about):
+            raise ValueError(f"{folder / tables.ABOUT} does not say which paper, history and tasks it is about")
+        return cls(about, tables.read(folder / tables.SUMMARY), tables.read(folder / tables.CONTRASTS))
+
+    @property
+    def history(self) -> str:
+        return str(self.about["history"])
+
+    def find(self, check: Compare) -> list[Found]:
+        """The comparison after each of its trials, as far as it was run."""
+        found = (self._unpaired(check, t) if check.later else self._paired(check, t) for t in check.at)
+        return [one for one in found if one is not None]
+
+    def _paired(self, check: Compare, trial: int) -> Found | None:
+        means = (self._mean(check.figure, check, line, trial) for line in (check.first, check.second))
+        first, second = means
+        if first is None or second is None:
+            return None
+        here = self.contrasts
+        here = here[(here["figure"] == check.figure) & (here["measure"] == check.measure) & (here["trial"] == trial)]
+        for sign, a, b in ((1, check.first, check.second), (-1, check.second, check.first)):
+            row = here[(here["first"] == a) & (here["second"] == b)]
+            if len(row):
+                gap, se = float(row["difference"].iloc[0]), float(row["se"].iloc[0])
+                return Found(check, trial, (first[0], second[0]), sign * gap, se)
+        return None
+
+    def _unpaired(self, check: Compare, trial: int) -> Found | None:
+        assert check.later is not None
+        first = self._mean(check.figure, check, check.first, trial)
+        second = self._mean(check.later[0], check, check.second, check.later[1])
+        if first is None or second is None:
+            return None
+        return Found(check, trial, (first[0], second[0]), first[0] - second[0], hypot(first[1], second[1]))
+
+    def _mean(self, figure: str, check: Compare, line: str, trial: int) -> tuple[float, float] | None:
+        s = self.summary
+        row = s[(s["figure"] == figure) & (s["measure"] == check.measure) & (s["line"] == line) & (s["trial"] == trial)]
+        return (float(row["mean"].iloc[0]), float(row["se"].iloc[0])) if len(row) else None
+
+
+def verdict(found: Sequence[Found]) -> str:
+    """One word for several comparisons."""
+    kinds = {one.verdict for one in found}
+    if FAILS in kinds:
+        return PARTLY if HOLDS in kinds else FAILS
+    if HOLDS in kinds:
+        return TENDS if OPEN in kinds else HOLDS
+    return OPEN

@@ -1,0 +1,191 @@
+"""Wistuba, Schilling, Schmidt-Thieme: Learning Hyperparameter Optimization Initializations (2015), Fig. 1-6.
+
+Fig. 1: ADTM after I = 1 … 10 configurations of each start, and of the surrogates that need none. Fig. 2-5: the long
+term with GP, RF, SCoT and MKLGP, each started with five configurations. Fig. 6: the four of them started by LI.
+
+Next to what the paper shows stand LI by Algorithm 2 to the letter, LI with the gradient as printed (eq. 14), aLI
+with the weights of eq. 17 turned round and as printed, and `auto`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from headstart import figures
+from headstart.history import History
+from headstart.papers import runs, tables
+from headstart.papers.runs import Arm, Method, Outcome
+from headstart.papers.tables import Line
+from headstart.strategies.learned import AdaptiveLearnedInit, LearnedInit
+from headstart.validation import expected_random
+
+NO_INIT = Method("No Init")
+RBI = Method("RBI", "rbi")
+NBI = Method("NBI", "nbi", described=True)
+LI = Method("LI", "li")
+ALI = Method("aLI", "ali")
+AUTO = Method("auto", "auto")
+VARIANTS = (
+    Method("LI, Algorithm 2", LearnedInit(recipe="paper")),
+    Method("LI, printed gradient", LearnedInit(recipe="paper", gradient="printed")),
+    Method("aLI, turned round", AdaptiveLearnedInit(power=1.0)),
+    Method("aLI, printed weights", AdaptiveLearnedInit(weights="printed")),
+)
+PUBLISHED = (NO_INIT, RBI, NBI, LI, ALI)
+FOUR = ("GP", "RF", "SCoT", "MKLGP")
+LONG_FIGURES = {"GP": "figure2", "RF": "figure3", "SCoT": "figure4", "MKLGP": "figure5"}
+
+STARTS, FIVE, TRIALS = 10, 5, 50  # I of Fig. 1, I of the long term, and T
+REPETITIONS = 10
+RANDOM = {"GP": 5, "RF": 2, "SCoT": 2, "MKLGP": 2}  # RBI and No Init get this many times as many
+SIMULATED = 10  # and this many for a start by RBI whose expectation is not known
+QUICK = {"tasks": 8, "trials": 15, "repetitions": 1}
+
+
+def run(
+    history: History,
+    out: Path,
+    *,
+    name: str = "",
+    seed: int = 0,
+    quick: bool = False,
+    repetitions: int | None = None,
+    jobs: int = -1,
+    progress: bool = True,
+) -> str:
+    """Run all six figures, write tables and pictures into `out`, and return the figures in numbers.
+
+    name: of the history, for titles. quick: few left-out tasks, trials and repetitions.
+    """
+    figures.pyplot()
+    out.mkdir(parents=True, exist_ok=True)
+    tasks = spread(history.tasks, QUICK["tasks"]) if quick else history.tasks
+    times = repetitions or (QUICK["repetitions"] if quick else REPETITIONS)
+    trials = QUICK["trials"] if quick else TRIALS
+    arms = usable(start_arms(history, tasks, times), history), usable(long_arms(times, trials), history)
+    work = runs.Work(history, tasks, out / "pieces", seed=seed, jobs=jobs, progress=progress)
+    starts = work.run(arms[0], "starts")
+    long = work.run(arms[1], "searches")
+    about = {"paper": "initializations", "history": name, "seed": seed, "quick": quick, "tasks": len(tasks)}
+    shown = tables.write([*start_lines(history, tasks, starts), *long_lines(tasks, long)], out, about)
+    draw(shown, out, name)
+    return text(shown, out, name, quick, len(history))
+
+
+def spread(tasks: Sequence[str], most: int) -> list[str]:
+    """At most so many tasks, evenly spread over the list."""
+    return [tasks[i] for i in np.linspace(0, len(tasks) - 1, min(most, len(tasks))).astype(int)]
+
+
+def usable(arms: Sequence[Arm], history: History) -> list[Arm]:
+    """Without those that need meta-features, if the history has none."""
+    return [arm for arm in arms if history.feature_names or not arm.method.described]
+
+
+def start_arms(history: History, tasks: Sequence[str], repetitions: int) -> list[Arm]:
+    """Fig. 1; No Init needs no runs, and RBI only where its expectation is not known."""
+    itself = (Method(name, runs.Itself(runs.SURROGATES[name])) for name in runs.TRANSFER)
+    arms = [Arm(m, STARTS, repetitions=repetitions) for m in (NBI, LI, ALI, *VARIANTS, AUTO, *itself)]
+    return arms if expected_rbi(history, tasks) else [Arm(RBI, STARTS, repetitions=SIMULATED * repetitions), *arms]
+
+
+def long_arms(repetitions: int, trials: int) -> list[Arm]:
+    """Fig. 2-6: the published starts with all surrogates, the others with the GP, `auto` with its own as well."""
+    arms = []
+    for surrogate in FOUR:
+        more = RANDOM[surrogate] if repetitions > 1 else 1
+        for m in PUBLISHED:
+            times = repetitions * (more if m in (NO_INIT, RBI) else 1)
+            arms.append(Arm(m, FIVE, (surrogate,), trials, times))
+    arms += [Arm(m, FIVE, ("GP",), trials, repetitions) for m in VARIANTS]
+    return [*arms, Arm(AUTO, FIVE, ("GP", "auto"), trials, repetitions)]
+
+
+# -- lines ---------------------------------------------------------------------------------------------------
+
+
+def start_lines(history: History, tasks: Sequence[str], starts: Sequence[Outcome]) -> list[Line]:
+    """Fig. 1."""
+    scaled = [history[task].scaled() for task in tasks]
+    random = np.array([expected_random(s, STARTS) for s in scaled])
+    lines = [tables.exact("figure1", NO_INIT.name, tasks, random, method=NO_INIT.name)]
+    if rbi := expected_rbi(history, tasks):
+        lines.append(rbi)
+    for outcome in starts:
+        m = outcome.arm.method.name
+        surrogate, method = (m, NO_INIT.name) if m in runs.TRANSFER else ("", m)
+        lines.append(tables.line("figure1", m, tasks, outcome.curves(), method=method, surrogate=surrogate))
+    return lines
+
+
+def expected_rbi(history: History, tasks: Sequence[str]) -> Line | None:
+    """RBI's expectation; None where there are not enough bests, or some are not on the left-out task's grid."""
+    values = []
+    for task in tasks:
+        times = runs.best_counts(history, task)
+        if times is None or np.count_nonzero(times) < STARTS:
+            return None
+        values.append(runs.expected_best_of_random(history[task].scaled(), times, STARTS))
+    return tables.exact("figure1", RBI.name, tasks, np.array(values), method=RBI.name)
+
+
+def long_lines(tasks: Sequence[str], long: Sequence[Outcome]) -> list[Line]:
+    """Fig. 2-5, and Fig. 6 as a selection of them."""
+    lines = []
+    for outcome in long:
+        m = outcome.arm.method.name
+        for surrogate in outcome.arm.surrogates:
+            curves = outcome.curves(surrogate)
+            if surrogate in FOUR:
+                figure = LONG_FIGURES[surrogate]
+                lines.append(tables.line(figure, m, tasks, curves, method=m, surrogate=surrogate))
+            if m == LI.name or surrogate == "auto":
+                lines.append(tables.line("figure6", surrogate, tasks, curves, method=m, surrogate=surrogate))
+    return lines
+
+
+# -- what is shown -------------------------------------------------------------------------------------------
+
+
+def draw(shown: pd.DataFrame, out: Path, name: str) -> None:
+    """All figures, from their summary."""
+    published = [m.name for m in PUBLISHED]
+    corrected = ["NBI", "LI", *(m.name for m in VARIANTS), "aLI", "auto"]
+    x, y = "number of initial configurations", "ADTM"
+    with figures.canvas(out / "figure1", columns=2, title=titled("Fig. 1: starts", name)) as (left, right):
+        figures.curves(left, tables.panel(shown, "figure1", [*published, *FOUR]), title="published", x=x, y=y, log=True)
+        lines = tables.panel(shown, "figure1", corrected)
+        figures.curves(right, lines, title="corrections and auto", x=x, y=y, log=True)
+    for surrogate, figure in LONG_FIGURES.items():
+        title = titled(f"Fig. {figure[-1]}: {surrogate} after five configurations", name)
+        both = surrogate == "GP"
+        with figures.canvas(out / figure, columns=1 + both, title=title) as panels:
+            lines = tables.panel(shown, figure, published)
+            figures.curves(panels[0], lines, title="published" if both else "", x="trials", y=y, log=True)
+            if both:
+                lines = tables.panel(shown, figure, corrected)
+                figures.curves(panels[1], lines, title="corrections and auto", x="trials", y=y, log=True)
+    with figures.canvas(out / "figure6", title=titled("Fig. 6: all started by LI", name)) as (axes,):
+        figures.curves(axes, tables.panel(shown, "figure6", [*FOUR, "auto"]), x="trials", y=y, log=True)
+
+
+def titled(what: str, name: str) -> str:
+    return f"{what} ({name})" if name else what
+
+
+def text(shown: pd.DataFrame, out: Path, name: str, quick: bool, tasks: int) -> str:
+    """The figures in numbers, and where everything is."""
+    last = int(shown["trial"].max())
+    seen = int(shown["tasks"].max())
+    parts = [f"ADTM{f' on {name}' if name else ''}, {seen} of {tasks} tasks left out in turn."]
+    if quick:
+        parts.append("Quick: few tasks, trials and repetitions, so the numbers are rough; leave --quick out for all.")
+    parts.append("Fig. 1, after I starts:\n" + tables.digest(shown, "figure1", (1, 3, 5, 10)))
+    for figure, title in {**{f: f"Fig. {f[-1]}, {s}" for s, f in LONG_FIGURES.items()}, "figure6": "Fig. 6"}.items():
+        parts.append(f"{title}, after T trials:\n" + tables.digest(shown, figure, (5, 10, 20, 30, last)))
+    parts.append(f"Tables and figures are in {out}.")
+    return "\n\n".join(parts)

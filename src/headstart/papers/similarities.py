@@ -1,0 +1,125 @@
+"""Wistuba, Schilling, Schmidt-Thieme: Learning Data Set Similarities for Hyperparameter Optimization Initializations
+(2015), Fig. 1 and 2.
+
+Fig. 1: average rank and average normalised misclassification rate after I = 1 … 10 configurations (aaPBI with K = 3
+active ones). Fig. 2: average rank over 70 trials, of which these ten are the first, with GP and RF. Ranks are among
+the five starts of the paper; `LI`, `aLI` and `auto` stand next to them where ranks do not depend on who takes part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from headstart import figures
+from headstart.history import History
+from headstart.papers import runs, tables
+from headstart.papers.initializations import ALI, AUTO, LI, NBI, RBI, spread, titled
+from headstart.papers.runs import Arm, Method, Outcome
+from headstart.papers.tables import RANK, Line
+
+PBI = Method("PBI", "pbi", described=True)
+APBI = Method("aPBI", "apbi", described=True)
+AAPBI = Method("aaPBI", "aapbi", described=True)
+PUBLISHED = (RBI, NBI, PBI, APBI, AAPBI)
+NEW = (LI, ALI, AUTO)
+BOTH = ("GP", "RF")
+
+STARTS, TRIALS = 10, 70
+REPETITIONS = 3  # forests on the same data differ little; a start by aaPBI takes as long as 200 by NBI
+RANDOM = 4  # RBI gets this many times as many, and many more where only its start counts
+RBI_STARTS = 100
+QUICK = {"tasks": 4, "trials": 25, "repetitions": 1}
+
+
+def run(
+    history: History,
+    out: Path,
+    *,
+    name: str = "",
+    seed: int = 0,
+    quick: bool = False,
+    repetitions: int | None = None,
+    jobs: int = -1,
+    progress: bool = True,
+) -> str:
+    """Run both figures, write tables and pictures into `out`, and return the figures in numbers."""
+    if not history.feature_names:
+        raise ValueError("this paper's starts need meta-features, which this history does not have")
+    figures.pyplot()
+    out.mkdir(parents=True, exist_ok=True)
+    tasks = spread(history.tasks, QUICK["tasks"]) if quick else history.tasks
+    times = repetitions or (QUICK["repetitions"] if quick else REPETITIONS)
+    trials = QUICK["trials"] if quick else TRIALS
+    work = runs.Work(history, tasks, out / "pieces", seed=seed, jobs=jobs, progress=progress)
+    long = work.run(long_arms(times, trials), "searches")
+    starts = work.run(start_arms(times, quick), "starts")
+    about = {"paper": "similarities", "history": name, "seed": seed, "quick": quick, "tasks": len(tasks)}
+    shown = tables.write(lines(tasks, long, starts), out, about)
+    draw(shown, out, name)
+    return text(shown, out, name, quick, len(history))
+
+
+def long_arms(repetitions: int, trials: int) -> list[Arm]:
+    """The published starts, each going on with both surrogates."""
+    return [Arm(m, STARTS, BOTH, trials, repetitions * (RANDOM if m is RBI else 1)) for m in PUBLISHED]
+
+
+def start_arms(repetitions: int, quick: bool) -> list[Arm]:
+    """What is compared as a start alone."""
+    rbi = Arm(RBI, STARTS, repetitions=10 if quick else RBI_STARTS)
+    return [rbi, *(Arm(m, STARTS, repetitions=repetitions) for m in NEW)]
+
+
+def lines(tasks: Sequence[str], long: Sequence[Outcome], starts: Sequence[Outcome]) -> list[Line]:
+    """Fig. 1, with distances and ranks, and Fig. 2 with both for each surrogate."""
+    rbi, *new = starts
+    first = [rbi, *long[1:]]
+    shown = [_line("figure1", outcome, runs.START) for outcome in (*first, *new)]
+    published = shown[: len(first)]
+    shown += tables.ranked(published, [outcome.curves() for outcome in first])
+    for surrogate in BOTH:
+        figure = f"figure2 {surrogate}"
+        searches = [_line(figure, outcome, surrogate) for outcome in long]
+        shown += searches
+        shown += tables.ranked(searches, [outcome.curves(surrogate) for outcome in long])
+    return shown
+
+
+def _line(figure: str, outcome: Outcome, part: str) -> Line:
+    name = outcome.arm.method.name
+    surrogate = "" if part == runs.START else part
+    tasks = outcome.runs[0]
+    return tables.line(figure, name, tasks, outcome.curves(part), method=name, surrogate=surrogate)
+
+
+def draw(shown: pd.DataFrame, out: Path, name: str) -> None:
+    """Both figures, from their summary."""
+    published = [m.name for m in PUBLISHED]
+    x = "number of initial configurations"
+    with figures.canvas(out / "figure1", columns=2, title=titled("Fig. 1: starts", name)) as (left, right):
+        figures.curves(left, tables.panel(shown, "figure1", published, RANK), x=x, y="average rank")
+        everyone = tables.panel(shown, "figure1", [*published, *(m.name for m in NEW)])
+        figures.curves(right, everyone, x=x, y="average normalised misclassification rate")
+    with figures.canvas(out / "figure2", columns=2, title=titled("Fig. 2: the long term", name)) as panels:
+        for axes, surrogate in zip(panels, BOTH, strict=True):
+            curves = tables.panel(shown, f"figure2 {surrogate}", published, RANK)
+            figures.curves(axes, curves, title=surrogate, x="trials", y="average rank")
+
+
+def text(shown: pd.DataFrame, out: Path, name: str, quick: bool, tasks: int) -> str:
+    """The figures in numbers, and where everything is."""
+    at, last = (1, 3, 5, 10), int(shown["trial"].max())
+    later = (11, 20, 40, last)
+    parts = [f"{int(shown['tasks'].max())} of {tasks} tasks{f' of {name}' if name else ''} left out in turn."]
+    if quick:
+        parts.append("Quick: few tasks, trials and repetitions, so the numbers are rough; leave --quick out for all.")
+    parts.append("Fig. 1, average rank after I starts:\n" + tables.digest(shown, "figure1", at, RANK))
+    parts.append("Fig. 1, average normalised misclassification rate:\n" + tables.digest(shown, "figure1", at))
+    for surrogate in BOTH:
+        figure = f"figure2 {surrogate}"
+        parts.append(f"Fig. 2, {surrogate}, average rank after T trials:\n" + tables.digest(shown, figure, later, RANK))
+    parts.append(f"Tables and figures are in {out}.")
+    return "\n\n".join(parts)

@@ -1,0 +1,249 @@
+"""From runs to the lines of a figure: tidy tables, paired comparisons, and their drawing.
+
+Uncertainty has two sources. Other repetitions would give other numbers (`se_repetitions`; it can be made as small
+as one likes), and so would other data sets (`se`, over tasks; that is what the bands show). Two methods are
+compared task by task, since most of the latter is common to both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from headstart import figures
+from headstart.files import existing, replacing, write_json
+from headstart.metrics import adtm
+from headstart.parameters import Array
+
+EXACT = "exact"  # instead of a number of repetitions: the expectation itself
+RESULTS, SUMMARY, CONTRASTS, ABOUT = "results.csv", "summary.csv", "contrasts.csv", "about.json"
+AT = (1, 2, 3, 5, 6, 10, 15, 20, 30, 40, 50, 70)  # trials after which methods are compared
+DISTANCE, RANK = "distance", "rank"
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of a figure.
+
+    name: in the figure, a key of `figures.STYLES`. method, surrogate: what was run. values: the measure for every
+    task after every trial, (tasks, trials), the mean over repetitions; errors: its standard error.
+    """
+
+    figure: str
+    name: str
+    method: str
+    surrogate: str
+    tasks: tuple[str, ...]
+    values: Array
+    errors: Array
+    repetitions: int | str
+    measure: str = DISTANCE
+
+
+def line(figure: str, name: str, tasks: Iterable[str], curves: Array, *, method: str, surrogate: str = "") -> Line:
+    """A line from curves (repetitions, tasks, trials)."""
+    n = len(curves)
+    errors = curves.std(axis=0, ddof=1) / np.sqrt(n) if n > 1 else np.zeros(curves.shape[1:])
+    return Line(figure, name, method, surrogate, tuple(tasks), curves.mean(axis=0), errors, n)
+
+
+def exact(figure: str, name: str, tasks: Iterable[str], values: Array, *, method: str) -> Line:
+    """A line whose expectation is known: (tasks, trials)."""
+    return Line(figure, name, method, "", tuple(tasks), values, np.zeros_like(values), EXACT)
+
+
+def ranked(lines: Sequence[Line], curves: Sequence[Array]) -> list[Line]:
+    """The same lines with the rank among them instead of the distance; ties share the mean of their ranks.
+
+    curves: for each line (repetitions, tasks, trials). The methods' repetitions are independent of each other, so
+    each is ranked against the others' in turn; fewer than the most are used again from the first.
+    """
+    from scipy.stats import rankdata
+
+    most = max(map(len, curves))
+    ranks = np.array([rankdata([c[r % len(c)] for c in curves], axis=0) for r in range(most)])
+    return [
+        Line(
+            old.figure, old.name, old.method, old.surrogate, old.tasks, ranks[:, i].mean(axis=0),
+            ranks[:, i].std(axis=0, ddof=1) / np.sqrt(most) if most > 1 else np.zeros(ranks.shape[2:]),
+            old.repetitions, RANK,
+        )
+        for i, old in enumerate(lines)
+    ]  # fmt: skip
+
+
+# -- tables --------------------------------------------------------------------------------------------------
+
+
+def results(lines: Sequence[Line]) -> pd.DataFrame:
+    """One row per line, task and trial."""
+    frames = []
+    for one in lines:
+        tasks, trials = one.values.shape
+        frames.append(
+            pd.DataFrame(
+                {
+                    **_identity(one),
+                    "task": np.repeat(np.array(one.tasks, dtype=object), trials),
+                    "trial": np.tile(np.arange(1, trials + 1), tasks),
+                    "value": one.values.ravel(),
+                    "se_repetitions": one.errors.ravel(),
+                    "repetitions": one.repetitions,
+                }
+            )
+        )
+    return pd.concat(frames, ignore_index=True)
+
+
+def summary(lines: Sequence[Line]) -> pd.DataFrame:
+    """One row per line and trial: the mean over tasks (for distances: ADTM, eq. 9) and its standard errors."""
+    frames = []
+    for one in lines:
+        tasks, trials = one.values.shape
+        frames.append(
+            pd.DataFrame(
+                {
+                    **_identity(one),
+                    "trial": np.arange(1, trials + 1),
+                    "mean": adtm(one.values),
+                    "se": standard_error(one.values),
+                    "se_repetitions": np.sqrt((one.errors**2).sum(axis=0)) / tasks,
+                    "tasks": tasks,
+                    "repetitions": one.repetitions,
+                }
+            )
+        )
+    return pd.concat(frames, ignore_index=True)
+
+
+def contrasts(lines: Sequence[Line]) -> pd.DataFrame:
+    """Any two lines of a figure after some of the trials: their difference, paired over tasks."""
+    rows = []
+    for first, second in combinations(lines, 2):
+        if (first.figure, first.measure) != (second.figure, second.measure):
+            continue
+        shorter = min(first.values.shape[1], second.values.shape[1])
+        for trial in (t for t in AT if t <= shorter):
+            gap = first.values[:, trial - 1] - second.values[:, trial - 1]
+            rows.append(
+                {
+                    "figure": first.figure,
+                    "measure": first.measure,
+                    "first": first.name,
+                    "second": second.name,
+                    "trial": trial,
+                    "difference": gap.mean(),
+                    "se": float(standard_error(gap[:, None])[0]),
+                    "first_better": int((gap < -1e-12).sum()),
+                    "second_better": int((gap > 1e-12).sum()),
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def _identity(one: Line) -> dict[str, str]:
+    return {
+        "figure": one.figure,
+        "measure": one.measure,
+        "line": one.name,
+        "method": one.method,
+        "surrogate": one.surrogate,
+    }
+
+
+def standard_error(values: Array) -> Array:
+    """Of the mean over tasks, the first axis."""
+    n = len(values)
+    return np.asarray(values.std(axis=0, ddof=1) / np.sqrt(n)) if n > 1 else np.zeros(values.shape[1:])
+
+
+def write(lines: Sequence[Line], out: Path, about: Mapping[str, Any]) -> pd.DataFrame:
+    """The three tables as CSV files, and what they are about as JSON; returns the summary."""
+    with replacing(out / RESULTS) as temporary:
+        results(lines).to_csv(temporary, index=False, float_format="%.6g")
+    return aggregate(lines, out, about)
+
+
+def aggregate(lines: Sequence[Line], out: Path, about: Mapping[str, Any]) -> pd.DataFrame:
+    """The same without the results of single tasks: all that a page about them needs."""
+    shown = summary(lines)
+    for name, frame in ((SUMMARY, shown), (CONTRASTS, contrasts(lines))):
+        with replacing(out / name) as temporary:
+            frame.to_csv(temporary, index=False, float_format="%.6g")
+    write_json(out / ABOUT, dict(about))
+    return shown
+
+
+def read(path: Path) -> pd.DataFrame:
+    """A table that `write` wrote."""
+    return pd.read_csv(existing(path), dtype={"surrogate": str, "repetitions": str}, keep_default_na=False)
+
+
+# -- drawing -------------------------------------------------------------------------------------------------
+
+
+def panel(shown: pd.DataFrame, figure: str, names: Sequence[str], measure: str = DISTANCE) -> list[figures.Curve]:
+    """The named lines of a figure, as far as they were run, from its summary."""
+    here = shown[(shown["figure"] == figure) & (shown["measure"] == measure)]
+    found: Mapping[str, pd.DataFrame] = {str(name): frame for name, frame in here.groupby("line", sort=False)}
+    return [
+        figures.Curve(
+            name, found[name]["trial"].to_numpy(), found[name]["mean"].to_numpy(), found[name]["se"].to_numpy()
+        )
+        for name in names
+        if name in found
+    ]
+
+
+def digest(shown: pd.DataFrame, figure: str, at: Sequence[int], measure: str = DISTANCE) -> str:
+    """A figure in numbers, for the terminal."""
+    here = shown[(shown["figure"] == figure) & (shown["measure"] == measure) & shown["trial"].isin(at)]
+    wide = here.pivot(index="line", columns="trial", values="mean").reindex(here["line"].unique())
+    wide["repetitions"] = here.groupby("line")["repetitions"].first()
+    wide.columns.name = wide.index.name = None
+    return wide.to_string(float_format=lambda value: f"{value:.4f}")
+
+
+# -- the third paper's results as lines ------------------------------------------------------------------------
+
+
+def aggregate_siamese(frame: pd.DataFrame, out: Path, *, seed: int, quick: bool) -> None:
+    """What the page needs of the results of `papers/siamese.py`."""
+    lines = siamese_lines(frame)
+    tasks = max(len(line.tasks) for line in lines)
+    about = {"paper": "siamese", "history": "made here", "seed": seed, "quick": quick, "tasks": tasks}
+    aggregate(lines, out, about)
+
+
+def siamese_lines(frame: pd.DataFrame) -> list[Line]:
+    """The results of `papers/siamese.py` as lines, all with less being better."""
+    lines = []
+    kept = frame[frame["method"] != ""]
+    for (measure, method), part in kept.groupby(["measure", "method"], sort=True):
+        if measure not in SIAMESE_MEASURES:
+            continue
+        figure, turned = SIAMESE_MEASURES[str(measure)]
+        items = part["problem"] + " " + part["item"].astype(str)
+        wide = part.assign(task=items).pivot_table(index="task", columns="step", values="value").dropna(axis=1)
+        values = 1 - wide.to_numpy() if turned else wide.to_numpy()
+        tasks = tuple(map(str, wide.index))
+        lines.append(Line(figure, str(method), str(method), "", tasks, values, np.zeros_like(values), 1))
+        if figure == GUESSED and all(line.name != "chance" for line in lines):
+            half = np.full_like(values, 0.5)
+            lines.append(Line(figure, "chance", "chance", "", tasks, half, np.zeros_like(half), EXACT))
+    return lines
+
+
+GUESSED = "figure6"
+SIAMESE_MEASURES = {  # figure of the paper, and whether more is better
+    "accuracy": (GUESSED, True),
+    "own kind": ("figure5, other kind", True),
+    "gap": ("figure5", False),
+    "error": ("figure9", False),
+}

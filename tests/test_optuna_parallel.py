@@ -1,0 +1,270 @@
+"""Many workers, one study: threads, processes on SQLite, a journal and PostgreSQL, and workers that die."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+import warnings
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import headstart as hs
+
+optuna = pytest.importorskip("optuna", reason="Optuna is not installed")
+
+from headstart.adapters.optuna import claims  # noqa: E402
+from past_studies import fill, memory, svm  # noqa: E402
+from postgres import server  # noqa: E402
+from program import ROOT, environment  # noqa: E402
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="workers are forked")
+optuna.logging.set_verbosity(optuna.logging.ERROR)
+
+SPACE = hs.Space(
+    {
+        "kernel": hs.Categorical(["rbf", "poly", "linear"]),
+        "C": hs.Float(2**-5, 2**6, log=True),
+        "gamma": hs.Float(1e-4, 1e3, log=True, when={"kernel": "rbf"}),
+        "degree": hs.Int(2, 10, when={"kernel": "poly"}),
+    }
+)
+
+
+@pytest.fixture(scope="module")
+def postgres_server() -> Iterator[str]:
+    with server() as url:
+        yield url
+
+
+@pytest.fixture
+def postgres(postgres_server: str) -> Iterator[str]:
+    """A database without studies."""
+    yield postgres_server
+    for name in optuna.get_all_study_names(postgres_server):
+        optuna.delete_study(study_name=name, storage=postgres_server)
+
+
+def start_of(n: int) -> hs.Start:
+    return hs.Start(SPACE, SPACE.sample(n, seed=1))
+
+
+def run_workers(storage: str, workers: int, trials: int, *more: str) -> list[int]:
+    command = [sys.executable, str(ROOT / "tests/optuna_workers.py"), storage, str(workers), str(trials), *more]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment(), timeout=600)
+    assert done.returncode == 0, done.stderr
+    return [int(code) for code in done.stdout.split()]
+
+
+def opened(where: str) -> optuna.storages.BaseStorage:
+    if "://" in where:
+        return optuna.storages.RDBStorage(where)
+    return optuna.storages.JournalStorage(optuna.storages.journal.JournalFileBackend(where))
+
+
+def finished(study: optuna.Study) -> list[optuna.trial.FrozenTrial]:
+    return study.get_trials(states=[optuna.trial.TrialState.COMPLETE])
+
+
+def distinct(trials: list[optuna.trial.FrozenTrial]) -> bool:
+    tried = [tuple(sorted(trial.params.items())) for trial in trials]
+    return len(set(tried)) == len(tried)
+
+
+def starts_tried(trials: list[optuna.trial.FrozenTrial]) -> Counter[int]:
+    return Counter(trial.user_attrs["headstart:start"] for trial in trials if "headstart:start" in trial.user_attrs)
+
+
+@pytest.fixture(params=["sqlite", "journal", "postgresql"])
+def storage(tmp_path: Path, request: pytest.FixtureRequest) -> str:
+    if request.param == "postgresql":
+        return str(request.getfixturevalue("postgres"))
+    return f"sqlite:///{tmp_path}/runs.db" if request.param == "sqlite" else f"{tmp_path}/journal.log"
+
+
+def test_eight_processes_share_one_start(storage: str, tmp_path: Path) -> None:
+    start = start_of(12)
+    start.save(tmp_path / "start.json")
+    study = optuna.create_study(storage=opened(storage), study_name="new")
+    assert run_workers(storage, 8, 2, str(tmp_path / "start.json")) == [0] * 8
+    trials = finished(study)
+    assert len(trials) == 16
+    assert starts_tried(trials) == dict.fromkeys(range(12), 1)
+    assert distinct(trials)
+    for trial in trials:
+        if "headstart:start" in trial.user_attrs:
+            assert trial.params == start.configs[trial.user_attrs["headstart:start"]]
+
+
+def test_workers_that_learn_propose_nothing_twice(tmp_path: Path) -> None:
+    storage = f"sqlite:///{tmp_path}/runs.db"
+    fill(storage, n=3, trials=10)
+    study = optuna.create_study(storage=storage, study_name="new")
+    assert run_workers(storage, 3, 5) == [0] * 3
+    trials = finished(study)
+    assert starts_tried(trials) == dict.fromkeys(range(10), 1)
+    assert distinct(trials)
+    assert {claims.Claim.of(trial).origin for trial in trials} == {"strategy", "surrogate"}
+
+
+def test_threads_share_one_start() -> None:
+    start = start_of(8)
+    study = optuna.create_study(sampler=hs.optuna.HeadstartSampler(start))
+    study.optimize(svm(1.2), n_trials=12, n_jobs=4)
+    assert starts_tried(study.trials) == dict.fromkeys(range(8), 1)
+    assert distinct(study.trials)
+
+
+def test_threads_learn_once_and_propose_nothing_twice() -> None:
+    past = memory(n=3, trials=10)
+    study = optuna.create_study(storage=past, sampler=hs.optuna.HeadstartSampler(past))
+    study.optimize(svm(1.2), n_trials=14, n_jobs=4)
+    assert starts_tried(study.trials) == dict.fromkeys(range(10), 1)
+    assert distinct(study.trials)
+
+
+def test_trials_asked_for_together_are_all_different() -> None:
+    past = memory(n=3, trials=10)
+    study = optuna.create_study(storage=past, sampler=hs.optuna.HeadstartSampler(past))
+    trials = [study.ask() for _ in range(14)]
+    for trial in reversed(trials):  # asked first, evaluated last
+        study.tell(trial, svm(1.2)(trial))
+    assert starts_tried(study.trials) == dict.fromkeys(range(10), 1)
+    assert distinct(study.trials)
+
+
+# -- workers that die ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_a_worker_killed_in_the_middle_loses_nothing(kind: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    storage = f"sqlite:///{tmp_path}/runs.db" if kind == "sqlite" else str(request.getfixturevalue("postgres"))
+    start = start_of(6)
+    start.save(tmp_path / "start.json")
+    study = optuna.create_study(storage=storage, study_name="new")
+    codes = run_workers(storage, 3, 6, str(tmp_path / "start.json"), "--die", "2")
+    assert sorted(codes) == [-9, 0, 0]
+    trials = finished(study)
+    assert len(trials) >= 12
+    assert distinct(trials)
+    if study.trials[2].state == optuna.trial.TrialState.FAIL:  # the others lived to see that it was dead
+        assert starts_tried(trials) == dict.fromkeys(range(6), 1)
+    again = run_workers(storage, 1, 3, str(tmp_path / "start.json"), "--die", "-1")
+    assert again == [0]
+
+
+def dead_trial(study: optuna.Study) -> int:
+    """A trial whose worker died and was declared dead by a heartbeat: failed, without a word from the sampler."""
+    trial = study.ask()
+    svm(1.2)(trial)
+    study._storage.set_trial_state_values(trial._trial_id, optuna.trial.TrialState.FAIL)
+    return trial.number
+
+
+def test_the_start_of_a_dead_worker_is_tried_again_but_only_once() -> None:
+    start = start_of(3)
+    study = optuna.create_study(sampler=hs.optuna.HeadstartSampler(start))
+    first = dead_trial(study)
+    second = dead_trial(study)
+    assert study.trials[first].params == study.trials[second].params == start.configs[0]
+    study.optimize(svm(1.2), n_trials=3)
+    assert starts_tried(finished(study)) == {1: 1, 2: 1}
+
+
+def test_a_start_that_fails_is_not_tried_again() -> None:
+    start = start_of(3)
+    study = optuna.create_study(sampler=hs.optuna.HeadstartSampler(start))
+
+    def fails_first(trial: optuna.Trial) -> float:
+        loss = svm(1.2)(trial)
+        if trial.number == 0:
+            raise RuntimeError("out of memory")
+        return loss
+
+    study.optimize(fails_first, n_trials=4, catch=RuntimeError)
+    assert [trial.user_attrs.get("headstart:start") for trial in study.trials] == [0, 1, 2, None]
+
+
+def test_a_dead_trial_retried_by_optuna_keeps_its_start(tmp_path: Path) -> None:
+    retry = getattr(optuna.storages, "RetryHeartbeatStaleTrialCallback", None)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+        again = (retry or optuna.storages.RetryFailedTrialCallback)(max_retry=1)
+    start = start_of(3)
+    study = optuna.create_study(sampler=hs.optuna.HeadstartSampler(start))
+    number = dead_trial(study)
+    again(study, study.trials[number])
+    study.optimize(svm(1.2), n_trials=3)
+    assert starts_tried(finished(study)) == {0: 1, 1: 1, 2: 1}
+    assert study.trials[1].params == start.configs[0]
+
+
+# -- turns ---------------------------------------------------------------------------------------------------
+
+
+def new_trial(study: optuna.Study) -> optuna.trial.FrozenTrial:
+    return study._storage.get_trial(study._storage.create_new_trial(study._study_id))
+
+
+def test_a_trial_waits_until_those_before_it_have_claimed() -> None:
+    study = optuna.create_study()
+    storage, first, second = study._storage, new_trial(study), new_trial(study)
+    seen: list[claims.Claim | None] = []
+
+    def wait() -> None:
+        trials = claims.Turns().wait(storage, study._study_id, second.number)
+        seen.append(claims.Claim.of(trials[0]))
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    thread.join(0.2)
+    assert thread.is_alive()
+    claim = claims.Claim({"C": 1.0}, "start", 0)
+    storage.set_trial_system_attr(first._trial_id, claims.CLAIM, claim.to_json())
+    thread.join(10)
+    assert seen == [claim]
+
+
+class TornReads:
+    """A storage whose first look is not one moment: parameters are there, the claim before them is not yet."""
+
+    def __init__(self, study: optuna.Study, trial: optuna.trial.FrozenTrial, claim: claims.Claim) -> None:
+        self.looks = 0
+        storage = study._storage
+        storage.set_trial_param(trial._trial_id, "C", 1.0, optuna.distributions.FloatDistribution(0, 1))
+        self.before = storage.get_trial(trial._trial_id)
+        storage.set_trial_system_attr(trial._trial_id, claims.CLAIM, claim.to_json())
+        self.after = storage.get_trial(trial._trial_id)
+
+    def get_all_trials(self, study: int, deepcopy: bool) -> list[optuna.trial.FrozenTrial]:
+        self.looks += 1
+        return [self.before if self.looks == 1 else self.after]
+
+
+def test_parameters_without_a_claim_are_looked_at_twice() -> None:
+    study, claim = optuna.create_study(), claims.Claim({"C": 1.0}, "start", 0)
+    torn = TornReads(study, new_trial(study), claim)
+    assert claims.Claim.of(torn.before) is None
+    (trial,) = claims.Turns().wait(torn, study._study_id, 1)
+    assert claims.Claim.of(trial) == claim
+    assert torn.looks == 2
+
+
+def test_a_trial_of_another_sampler_is_not_waited_for() -> None:
+    study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
+    other = study.ask()
+    svm()(other)
+    study.sampler = hs.optuna.HeadstartSampler(start_of(2))
+    study.optimize(svm(), n_trials=2)
+    assert starts_tried(study.trials) == {0: 1, 1: 1}
+
+
+def test_one_that_never_claims_is_not_waited_for_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(claims, "PATIENCE", 0.05)
+    study = optuna.create_study()
+    new_trial(study)  # of a worker that died at once, or of another sampler
+    second = new_trial(study)
+    assert len(claims.Turns().wait(study._storage, study._study_id, second.number)) == 2

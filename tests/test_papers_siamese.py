@@ -1,0 +1,116 @@
+"""The experiments of the Siamese paper, small: that they measure what they say, and draw it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import headstart as hs
+from headstart.library import images, resnet
+from headstart.papers import siamese as paper
+
+TINY = paper.Effort(pairs=80, steps=(20, 60, 2), per_problem=8, new_per_problem=3, subsets=3, trials=6, repetitions=2)
+
+
+def values(rows, **wanted):
+    return [row["value"] for row in rows if all(row[key] == value for key, value in wanted.items())]
+
+
+def networks(seed=0):
+    """A history like `resnet`: the best batch size and learning rate depend on the source of the images."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for name in (n for n in images.NAMES if n.startswith("digits") or n.startswith("mnist")):
+        centre = 0.2 if name.startswith("digits") else 0.8
+        for config in resnet.grid():
+            z = resnet.space().encode([config])[0]
+            rows.append({"dataset": name, **config, "error": 0.1 + ((z - centre) ** 2).sum() + 0.01 * rng.random()})
+    return hs.History.from_frame(pd.DataFrame(rows), resnet.space(), task="dataset", value="error")
+
+
+@pytest.fixture
+def two_sources(monkeypatch):
+    """Images of two kinds, as if they were the sources: bright and dark noise."""
+
+    def whole(source):
+        rng = np.random.default_rng(len(source))
+        X = rng.random((1200, 1, images.SIZE, images.SIZE)) * (1.0 if source == "digits" else 0.2)
+        return X.astype(np.float32), np.arange(1200) % 10
+
+    history = networks()
+    monkeypatch.setattr(images, "whole", whole)
+    monkeypatch.setattr(images, "SOURCES", {"digits": None, "mnist": None})
+    monkeypatch.setattr(paper.library, "load", lambda name: history)
+    monkeypatch.setattr(paper.library, "names", lambda: ["resnet"])
+
+
+@pytest.mark.parametrize("name", list(paper.GROUPS))
+def test_groups_are_told_apart(name):
+    rows = paper.synthetic(name, "mean", TINY, 0)
+    held_out = values(rows, measure="held-out loss")
+    assert held_out[-1] < held_out[0]
+    assert values(rows, measure="accuracy") == [pytest.approx(1.0, abs=0.1)]
+    before, after = (values(rows, measure=f"{when}, axis 1") for when in ("before", "after"))
+    assert np.ptp(after) > np.ptp(before)  # the groups move apart
+
+
+def test_problems_1_and_2_have_the_same_hand_crafted_features_and_3_has_others():
+    rng = np.random.default_rng(0)
+    features = {
+        name: pd.DataFrame([hs.metafeatures(*paper.problem(name, rng=rng)) for _ in range(60)])
+        for name in paper.CENTRES
+    }
+    one, two, three = features.values()
+    spread = one.std() + 1e-9
+    assert ((one.mean() - two.mean()).abs() < 0.6 * spread).all()
+    assert ((one.mean() - three.mean()).abs() > 5 * spread).any()
+
+
+def test_a_new_data_set_finds_its_own_kind_by_what_was_learned():
+    rows = paper.problems("tables", TINY, 0)
+    assert np.mean(values(rows, method="tables", measure="own kind")) > 0.8
+    kinds = {name: values(rows, method=paper.HAND, measure="own kind", problem=name) for name in paper.CENTRES}
+    confused = kinds["Problem 1"] + kinds["Problem 2"]
+    assert np.mean(confused) < 0.75
+    assert kinds["Problem 3"] == [1.0] * 3
+    assert np.mean(values(rows, method="tables", measure="gap")) < 0.2
+
+
+def test_searches_begin_with_the_bests_of_the_nearest(two_sources):
+    rows = paper.searches(paper.EVERY, TINY, 0)
+    for method in paper.SEARCHES:
+        for source in ("digits", "mnist"):
+            curve = values(rows, method=method, measure="error", problem=f"{source}-whole, known source", item=0)
+            assert len(curve) == TINY.trials
+            assert curve == sorted(curve, reverse=True)
+    starts = [values(rows, method=m, measure="error", item=0)[:3] for m in paper.SEARCHES]
+    assert starts[0] == starts[1]  # the same random ones
+    assert starts[2] == starts[3]  # the same learned ones
+    unknown = paper.searches("all but mnist", TINY, 0)
+    assert {row["problem"] for row in unknown if row["measure"] == "error"} == {"mnist-whole, unknown source"}
+
+
+def test_everything_is_run_kept_written_and_drawn(tmp_path, monkeypatch, two_sources):
+    effort = paper.Effort(40, (2, 2, 1), per_problem=2, new_per_problem=1, subsets=3, trials=4, repetitions=1)
+    monkeypatch.setattr(paper, "QUICK", effort)
+    monkeypatch.setitem(paper.figures.LOOK, "savefig.dpi", 40)
+    monkeypatch.setattr(paper, "GROUPS", {name: paper.GROUPS[name] for name in ("two circles", "two moons")})
+    monkeypatch.setattr(paper, "LEARNED", {"lstm": "points", "tables": "tables"})
+    frame = paper.run(tmp_path, quick=True, jobs=1, progress=False)
+    assert set(frame["experiment"]) == {"synthetic", "problems", "images"}
+    pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "results.csv"), frame, check_dtype=False)
+    for name in ("figure4", "figure5", "figure6", "figure7", "figure9"):
+        assert (tmp_path / f"{name}.png").stat().st_size > 2000
+        assert (tmp_path / f"{name}.svg").read_text(encoding="utf-8").startswith("<?xml")
+    assert "Validation error after 3 (Fig. 9)" in paper.text(frame)
+    monkeypatch.setattr(paper, "synthetic", lambda *_: pytest.fail("nothing is done twice"))
+    monkeypatch.setattr(paper, "draw", lambda *_: None)
+    again = paper.run(tmp_path, quick=True, jobs=1, progress=False)
+    pd.testing.assert_frame_equal(again, frame)
+
+
+def test_without_the_images_the_other_experiments_are_left(monkeypatch, capsys):
+    monkeypatch.setattr(paper.library, "names", lambda: ["svm"])
+    assert paper.settings() == []
+    assert "headstart build resnet" in capsys.readouterr().err
