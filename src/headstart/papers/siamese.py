@@ -80,7 +80,7 @@ def run(out: Path, *, seed: int = 0, quick: bool = False, jobs: int = -1, progre
     of_images = {f"images, {setting}": partial(searches, setting, effort, seed) for setting in settings()}
     signature = {"paper": "siamese", "seed": seed, "version": 1, **asdict(effort)}
     with_history = {**signature, "history": digest(library.load("resnet"))} if of_images else signature
-    done = {}
+    done: dict[str, Rows] = {}
     for part, settled in ((work, signature), (of_images, with_history)):
         done |= pieces.run(
             list(part),
