@@ -121,7 +121,7 @@ def test_complete_failed_pruned_and_running_trials() -> None:
     took, left = history.notes
     assert "4 trials of 1 study" in took
     assert "2 failed trials counted as the worst seen" in took
-    for words in ("1 trial that were pruned", "1 trial that have not finished", "1 trial that failed before"):
+    for words in ("1 trial pruned", "1 trial not finished", "1 trial failed before asking for every parameter"):
         assert words in left
 
 

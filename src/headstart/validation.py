@@ -175,9 +175,12 @@ def evidence(
     if not methods:
         raise ValueError("methods is empty; name at least one")
     from joblib import Parallel, delayed
+    from joblib.parallel import get_active_backend
 
     names = [strategy_name(method) for method in methods]
-    work = Parallel(n_jobs=jobs, return_as="generator")(
+    # Results one by one, for the progress bar; a backend such as Ray's returns whole lists only.
+    how = "generator" if get_active_backend()[0].supports_return_generator else "list"
+    work = Parallel(n_jobs=jobs, return_as=how)(
         delayed(_left_out)(history, task, n, tuple(methods), seed) for task in history.tasks
     )
     shown = sys.stderr.isatty() if progress is None else progress

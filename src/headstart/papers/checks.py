@@ -148,9 +148,12 @@ class Results:
 
 def verdict(found: Sequence[Found]) -> str:
     """One word for several comparisons."""
-    kinds = {one.verdict for one in found}
-    if FAILS in kinds:
-        return PARTLY if HOLDS in kinds else FAILS
-    if HOLDS in kinds:
-        return TENDS if OPEN in kinds else HOLDS
-    return OPEN
+    kinds = [one.verdict for one in found]
+    yes, no = kinds.count(HOLDS), kinds.count(FAILS)
+    if yes and no:
+        return PARTLY
+    if yes == len(kinds):
+        return HOLDS
+    if 2 * yes >= len(kinds):
+        return TENDS
+    return FAILS if 2 * no >= len(kinds) else OPEN

@@ -169,12 +169,12 @@ def draw(shown: pd.DataFrame, out: Path, name: str) -> None:
             if both:
                 lines = tables.panel(shown, figure, corrected)
                 figures.curves(panels[1], lines, title="corrections and auto", x="trials", y=y, log=True)
-    with figures.canvas(out / "figure6", title=titled("Fig. 6: all started by LI", name)) as (axes,):
+    with figures.canvas(out / "figure6", title=titled("Fig. 6: started by LI (auto: by itself)", name)) as (axes,):
         figures.curves(axes, tables.panel(shown, "figure6", [*FOUR, "auto"]), x="trials", y=y, log=True)
 
 
 def titled(what: str, name: str) -> str:
-    return f"{what} ({name})" if name else what
+    return f"{what}\n{name}" if name else what
 
 
 def text(shown: pd.DataFrame, out: Path, name: str, quick: bool, tasks: int) -> str:

@@ -64,7 +64,8 @@ def run(
 
 def long_arms(repetitions: int, trials: int) -> list[Arm]:
     """The published starts, each going on with both surrogates."""
-    return [Arm(m, STARTS, BOTH, trials, repetitions * (RANDOM if m is RBI else 1)) for m in PUBLISHED]
+    more = RANDOM if repetitions > 1 else 1
+    return [Arm(m, STARTS, BOTH, trials, repetitions * (more if m is RBI else 1)) for m in PUBLISHED]
 
 
 def start_arms(repetitions: int, quick: bool) -> list[Arm]:
@@ -102,7 +103,7 @@ def draw(shown: pd.DataFrame, out: Path, name: str) -> None:
     with figures.canvas(out / "figure1", columns=2, title=titled("Fig. 1: starts", name)) as (left, right):
         figures.curves(left, tables.panel(shown, "figure1", published, RANK), x=x, y="average rank")
         everyone = tables.panel(shown, "figure1", [*published, *(m.name for m in NEW)])
-        figures.curves(right, everyone, x=x, y="average normalised misclassification rate")
+        figures.curves(right, everyone, x=x, y="average normalised MCR")
     with figures.canvas(out / "figure2", columns=2, title=titled("Fig. 2: the long term", name)) as panels:
         for axes, surrogate in zip(panels, BOTH, strict=True):
             curves = tables.panel(shown, f"figure2 {surrogate}", published, RANK)

@@ -104,7 +104,7 @@ def _of_one_direction(
             raise ValueError(f"{where} holds studies of both directions: {' and '.join(both)}; choose with direction=")
         direction = "maximize" if by_direction["maximize"] else "minimize"
     chosen = by_direction[direction]
-    others = [study for study in single if study not in chosen]
+    others = by_direction["minimize" if direction == "maximize" else "maximize"]
     for study in others:
         tally.leave(study, f"to {study.directions[0]}")
     if others and not chosen:
@@ -118,8 +118,8 @@ def _finished(study: PastStudy, tally: _Tally) -> list[PastTrial]:
     if not any(t.params and math.isfinite(t.value) for t in trials):
         tally.leave(study, "without a complete trial")
         return []
-    tally.count("that were pruned", sum(t.state == TrialState.PRUNED for t in trials))
-    tally.count("that have not finished", sum(not t.state.is_finished() for t in trials))
+    tally.count("pruned", sum(t.state == TrialState.PRUNED for t in trials))
+    tally.count("not finished", sum(not t.state.is_finished() for t in trials))
     return [t for t in trials if t.state in (TrialState.COMPLETE, TrialState.FAIL) and t.params]
 
 
@@ -189,7 +189,7 @@ def _history(
     failed = np.isnan(values)
     partial = failed & fits & filled.any(axis=1)
     keep = fits & ~partial
-    tally.count("that failed before they had asked for every parameter", int(partial.sum()))
+    tally.count("failed before asking for every parameter", int(partial.sum()))
     tally.count("with values that the space does not have", int((~fits).sum()))
     _note_filled(space, filled & keep[:, None], tally)
     lost = set(names.tolist()) - set(names[keep & ~failed].tolist())

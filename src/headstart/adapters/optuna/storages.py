@@ -200,9 +200,10 @@ def place(storage: BaseStorage) -> str:
     inner = getattr(storage, "_backend", storage)  # of the cache that Optuna puts before a database, or of a journal
     if isinstance(inner, RDBStorage):
         url = inner.engine.url
-        if url.get_backend_name() == "sqlite" and url.database and url.database != ":memory:":
+        if url.get_backend_name() != "sqlite":
+            return url.render_as_string(hide_password=True)
+        if url.database and url.database != ":memory:":
             return f"sqlite:///{Path(url.database).resolve()}"
-        return url.render_as_string(hide_password=True)
     if isinstance(inner, JournalFileBackend):
         return str(Path(inner._file_path).resolve())
     return f"{type(storage).__name__} {id(storage)}"

@@ -1,0 +1,92 @@
+"""Every block of code in the documentation and the README runs as it stands, page by page, in an empty folder."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from program import ROOT, environment
+
+PAGES = sorted([*(ROOT / "docs").rglob("*.md"), ROOT / "README.md"])
+BLOCK = re.compile(r"(?:<!-- needs: (?P<needs>[^>]*) -->\n)?```(?P<kind>\w*)\n(?P<code>.*?)```", re.DOTALL)
+KINDS = {"python", "console", "text"}
+
+
+def blocks(page: Path) -> list[re.Match[str]]:
+    return list(BLOCK.finditer(page.read_text(encoding="utf-8")))
+
+
+def lacking(needs: str | None) -> str | None:
+    """The first package that a block needs and that is not here."""
+    for name in re.split(r",\s*", needs or ""):
+        if name and (find_spec(name.partition(".")[0]) is None or not _imports(name)):
+            return name
+    return None
+
+
+def _imports(name: str) -> bool:
+    return subprocess.run([sys.executable, "-c", f"import {name}"], capture_output=True).returncode == 0
+
+
+def test_blocks_are_of_known_kinds() -> None:
+    for page in PAGES:
+        for block in blocks(page):
+            assert block["kind"] in KINDS, f"{page.name}: {block['kind']!r} is neither run nor marked as text"
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if blocks(p)], ids=lambda p: p.relative_to(ROOT).as_posix())
+def test_code_runs(page: Path, tmp_path: Path) -> None:
+    code, skipped = [], []
+    for block in blocks(page):
+        if missing := lacking(block["needs"]):
+            skipped.append(missing)
+        elif block["kind"] == "python":
+            code.append(block["code"])
+        elif block["kind"] == "console":
+            lines = [line[2:] for line in block["code"].splitlines() if line.startswith("$ ")]
+            code += [f"run_program({shlex.split(line)!r})\n" for line in lines]
+    if not code:
+        pytest.skip(f"all of it needs {', '.join(skipped)}; make test-exports brings them")
+    (tmp_path / "page.txt").write_text("\n".join(code), encoding="utf-8")
+    (tmp_path / "run.py").write_text(RUNNER)
+    done = subprocess.run([sys.executable, "run.py"], cwd=tmp_path, env=environment(), capture_output=True, text=True)
+    assert done.returncode == 0, f"{page.name}\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}"
+
+
+# Workers of some backends import the main script; what they import does nothing.
+RUNNER = """
+import subprocess, sys
+
+def run_program(command):
+    assert command[0] == "headstart", command
+    subprocess.run([sys.executable, "-m", "headstart.cli", *command[1:]], check=True)
+
+if __name__ == "__main__":
+    exec(compile(open("page.txt", encoding="utf-8").read(), "page", "exec"), globals())
+"""
+
+
+def test_every_page_is_in_the_navigation() -> None:
+    text = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    listed = set(re.findall(r"[\w/-]+\.md", text))
+    there = {page.relative_to(ROOT / "docs").as_posix() for page in (ROOT / "docs").rglob("*.md")}
+    assert listed == there
+
+
+def test_every_method_has_a_page() -> None:
+    from headstart.names import STRATEGIES, SURROGATES
+
+    pages = {page.stem for page in (ROOT / "docs" / "methods").glob("*.md")}
+    assert pages == {*STRATEGIES, *(SURROGATES.keys() - {"auto"}), "surrogate-auto"}
+
+
+def test_links_between_pages_lead_somewhere() -> None:
+    for page in (ROOT / "docs").rglob("*.md"):
+        for target in re.findall(r"\]\(([^)#:]+\.md)", page.read_text(encoding="utf-8")):
+            assert (page.parent / target).exists(), f"{page.name} -> {target}"
