@@ -86,6 +86,16 @@ def test_every_method_has_a_page() -> None:
     assert pages == {*STRATEGIES, *(SURROGATES.keys() - {"auto"}), "surrogate-auto"}
 
 
+@pytest.mark.parametrize("page", sorted((ROOT / "docs" / "methods").glob("*.md")), ids=lambda page: page.stem)
+def test_the_object_that_a_method_page_names_exists(page: Path) -> None:
+    import headstart as hs
+
+    (expression,) = re.findall(r"hs\.(?:strategies|surrogates)\.\w+\([^)]*\)", page.read_text(encoding="utf-8"))
+    made = eval(expression, {"hs": hs})
+    assert made == type(made)()  # the parameters shown are the defaults
+    assert hasattr(made, "begin")
+
+
 def test_links_between_pages_lead_somewhere() -> None:
     for page in (ROOT / "docs").rglob("*.md"):
         for target in re.findall(r"\]\(([^)#:]+\.md)", page.read_text(encoding="utf-8")):
