@@ -323,7 +323,6 @@ def _about(one: Results) -> str:
     text += f", {least} repetition{'s' * (least > 1)}" if least == most else f", {least} to {most} repetitions"
     if most > 1:
         worst = float(s.loc[s["measure"] == DISTANCE, "se_repetitions"].max())
-        text += (
-            f", so that repeating it all would move no mean by more than about {number(worst, 3)} (one standard error)"
-        )
+        text += f"; repeating what was repeated would move no mean by more than about {number(worst, 3)} "
+        text += "(one standard error), of what was run once that is not known"
     return text + ("; a quick run, so rough." if one.about.get("quick") else ".")
