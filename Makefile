@@ -68,7 +68,7 @@ $(VENV)/.made:
 	@touch $@
 
 $(VENV)/.demo: pyproject.toml constraints.txt | $(VENV)/.made
-	$(INSTALL) -e ".[report]"
+	$(INSTALL) -e ".[report,deep]"
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml constraints.txt | $(VENV)/.made

@@ -68,6 +68,7 @@ STYLES: Mapping[str, Style] = {
     "attention": Style("#009e73", "^"),
     "random, EI": Style("#8a8a8a", "x"),
     "random, GP-UCB": Style("#e69f00", "o"),
+    "3 any, EI": Style("#009e73", "^"),
     "3 nearest, EI": Style("#56b4e9", "s"),
     "3 nearest, prior mean, EI": Style("#332288", "h"),
     # the demonstration
