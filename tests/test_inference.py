@@ -103,3 +103,11 @@ def test_conditions_can_follow_one_another():
     space = infer_space(frame)
     assert space["kernel"] == Categorical(["linear", "rbf"], when={"model": "svm"})
     assert space["gamma"] == Float(0.1, 0.2, when={"kernel": "rbf"})
+
+
+def test_a_wrong_column_name_is_said_before_anything_is_told_from_the_others(tmp_path):
+    table().to_csv(tmp_path / "runs.csv", index=False)
+    with pytest.raises(ValueError, match=r"runs.csv has no column 'dataset'; did you mean 'data'"):
+        hs.History.from_csv(tmp_path / "runs.csv", task="dataset", value="error")
+    with pytest.raises(ValueError, match="has no column 'value'"):
+        hs.History.from_frame(table(), task="data")

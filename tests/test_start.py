@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import headstart as hs
@@ -138,3 +139,16 @@ def test_a_start_prints_as_a_table(start):
     lines = str(start).splitlines()
     assert lines[0].split() == ["kernel", "C", "gamma", "degree", "serves", "expected"]
     assert len(lines) == 5
+
+
+def test_what_is_no_history_and_what_are_no_features_is_said_at_the_door():
+    frame = pd.DataFrame({"task": ["a"], "x": [0.5], "value": [1.0]})
+    space = hs.Space({"x": hs.Float(0, 1)})
+    history = hs.History.from_frame(frame, space)
+    for call in (hs.learn, hs.evidence, lambda wrong: hs.Optimizer(space, history=wrong)):
+        for wrong in (frame, "runs.csv"):
+            with pytest.raises(ValueError, match=r"must be a headstart.History, but got (DataFrame|str); make one"):
+                call(wrong)
+    for call in (hs.learn, lambda history, features: hs.Optimizer(space, history=history, features=features)):
+        with pytest.raises(ValueError, match=r"features must be a dict such as .* gives, but got a list"):
+            call(history, features=[1.0])

@@ -286,11 +286,9 @@ class History:
         inactive, a missing value a failed trial; repeats of a configuration on a task are averaged.
         """
         from headstart.formats.tables import Columns, from_frame
-        from headstart.inference import infer_space
 
         columns = Columns(task, value, cost, count)
-        space = infer_space(frame, [*columns.named, *ignore]) if space is None else space
-        return from_frame(frame, space, columns, features=features, direction=direction, info=info)
+        return from_frame(frame, space, columns, ignore=ignore, features=features, direction=direction, info=info)
 
     @classmethod
     def from_csv(
@@ -448,6 +446,25 @@ def _long(history: History) -> dict[str, npt.NDArray[Any]]:
         "cost": np.concatenate([np.full(len(task), np.nan) if task.costs is None else task.costs for task in tasks]),
     }
     return long
+
+
+def checked(history: Any) -> History:
+    """The history itself, if it is one."""
+    if not isinstance(history, History):
+        raise ValueError(
+            f"history must be a headstart.History, but got {type(history).__name__}; make one with History.from_frame, "
+            "from_csv, from_optuna or load"
+        )
+    return history
+
+
+def checked_features(features: Any) -> Features | None:
+    """Meta-features as they are asked for: None, or a number for every name."""
+    if features is not None and not isinstance(features, Mapping):
+        raise ValueError(
+            f"features must be a dict such as hs.metafeatures(X, y) gives, but got {type(features).__name__}"
+        )
+    return features
 
 
 def closest(name: str, names: Sequence[str]) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from headstart.foreign import as_space
-from headstart.history import DIRECTIONS, Features, History, log
+from headstart.history import DIRECTIONS, Features, History, checked, checked_features, log
 from headstart.names import resolve_strategy, resolve_surrogate
 from headstart.parameters import Array
 from headstart.past import Past
@@ -93,11 +93,12 @@ class Optimizer:
             raise ValueError(f"direction must be 'minimize' or 'maximize', but got {direction!r}")
         if isinstance(n_init, bool) or not isinstance(n_init, (int, np.integer)) or n_init < 1:
             raise ValueError(f"n_init must be a whole number of at least 1, but got {n_init!r}")
+        features = checked_features(features)
         self.direction = direction
         self.n_init = int(n_init)
         self.acquisition = Acquisition(acquisition).name
         self.seed = _seed(seed)
-        self.history = None if history is None else _fitting(history, self.space)
+        self.history = None if history is None else _fitting(checked(history), self.space)
         self._candidates = None if candidates is None else list(candidates)
         self._pool = None if candidates is None else _pool(self.space, candidates)
         self._Z = None if self._pool is None else self.space.encode_values(self._pool)

@@ -16,7 +16,7 @@ from headstart import __version__
 from headstart.exports import exported, points
 from headstart.files import read_json, replacing, write_json
 from headstart.foreign import as_space
-from headstart.history import Features, History, log
+from headstart.history import Features, History, checked, checked_features, log
 from headstart.names import resolve_strategy, strategy_name
 from headstart.parameters import Array
 from headstart.past import Past
@@ -155,6 +155,7 @@ def learn(
     method: a strategy's name or object. features: the new task's meta-features, for the methods that use them.
     Adaptive methods give what they would propose if nothing were told in between.
     """
+    history, features = checked(history), checked_features(features)
     if n < 1:
         raise ValueError(f"n must be at least 1, but got {n}")
     if n > history.space.size:

@@ -14,7 +14,7 @@ from zlib import crc32
 
 import numpy as np
 
-from headstart.history import History, Task
+from headstart.history import History, Task, checked
 from headstart.metrics import average_rank
 from headstart.names import resolve_strategy, strategy_name
 from headstart.parameters import Array
@@ -168,6 +168,7 @@ def evidence(
     jobs: how many tasks at once, through joblib (so any of its backends serves). Methods that need meta-features
     get those of the left-out task. progress: a bar on standard error; None: if that is a terminal.
     """
+    history = checked(history)
     if n < 1:
         raise ValueError(f"n must be at least 1, but got {n}")
     if len(history) < 3:

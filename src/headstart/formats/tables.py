@@ -6,7 +6,7 @@ import csv
 import functools
 import json
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any
@@ -66,13 +66,15 @@ def from_frame(
     features: pd.DataFrame | None = None,
     direction: str = "minimize",
     info: Mapping[str, Any] | None = None,
+    ignore: Collection[str] = (),
     source: Source | None = None,
 ) -> History:
     """See `History.from_frame`."""
-    space, source = as_space(space), source or Source()
+    source = source or Source()
+    space = _told(frame, columns, ignore, source) if space is None else as_space(space)
     if direction not in DIRECTIONS:
         raise ValueError(f"direction must be 'minimize' or 'maximize', but got {direction!r}")
-    _check_columns(frame, columns, space, source)
+    _check_columns(frame, [*columns.named, *space], source)
     names = _task_names(frame, columns.task, source)
     values = _numbers(frame, columns.value, source)
     V, surplus = space.parse(frame, row_name=source.row, first=source.first)
@@ -102,11 +104,16 @@ def from_frame(
     return history.with_notes(*took_and_left(took, left))
 
 
-def _check_columns(frame: pd.DataFrame, columns: Columns, space: Space, source: Source) -> None:
+def _told(frame: pd.DataFrame, columns: Columns, ignore: Collection[str], source: Source) -> Space:
+    """The space of the columns that are left."""
+    _check_columns(frame, [*columns.named, *ignore], source)
+    return infer_space(frame, [*columns.named, *ignore])
+
+
+def _check_columns(frame: pd.DataFrame, needed: Sequence[str], source: Source) -> None:
     if not isinstance(frame, pd.DataFrame):
         raise ValueError(f"a history is made from a pandas DataFrame, but got {type(frame).__name__}")
     there = list(frame.columns)
-    needed = [*columns.named, *space]
     if twice := [name for name in there if there.count(name) > 1]:
         raise ValueError(f"{source.name} has the column {twice[0]!r} more than once")
     if shared := [name for name in needed if needed.count(name) > 1]:
@@ -248,7 +255,8 @@ def read_csv(
     path = existing(path)
     header, complete = _check_lines(path)
     frame = pd.read_csv(path, dtype=str, keep_default_na=False, index_col=False, encoding="utf-8-sig")
-    space = infer_space(_typed(frame), [*columns.named, *ignore]) if space is None else as_space(space)
+    source = Source(path.name, f"{path.name}, line", 2)
+    space = _told(_typed(frame), columns, ignore, source) if space is None else as_space(space)
     for name in header:
         parameter = space.get(name)
         if isinstance(parameter, Categorical):
@@ -257,7 +265,6 @@ def read_csv(
             frame[name] = _read_text(frame[name], None)
         elif name == columns.task:
             frame[name] = frame[name].mask(frame[name] == "")
-    source = Source(path.name, f"{path.name}, line", 2)
     history = from_frame(frame, space, columns, features=features, direction=direction, info=info, source=source)
     if not complete:
         return history.with_notes(f"the last line of {path.name} has no line end; check that it is complete")
