@@ -217,7 +217,7 @@ def aggregate_siamese(frame: pd.DataFrame, out: Path, *, seed: int, quick: bool)
     """What the page needs of the results of `papers/siamese.py`."""
     lines = siamese_lines(frame)
     tasks = max(len(line.tasks) for line in lines)
-    about = {"paper": "siamese", "history": "made here", "seed": seed, "quick": quick, "tasks": tasks}
+    about = {"paper": "siamese", "history": "made here (three data sets in Fig. 9)", "seed": seed, "quick": quick, "tasks": tasks}
     aggregate(lines, out, about)
 
 
@@ -229,7 +229,9 @@ def siamese_lines(frame: pd.DataFrame) -> list[Line]:
         if measure not in SIAMESE_MEASURES:
             continue
         figure, turned = SIAMESE_MEASURES[str(measure)]
-        items = part["problem"] + " " + part["item"].astype(str)
+        # The runs of one data set are not independent: some are the same whatever the repetition or the training.
+        several = part["problem"] + " " + part["item"].astype(str)
+        items = part["problem"].str.partition(",")[0] if measure == "error" else several
         wide = part.assign(task=items).pivot_table(index="task", columns="step", values="value").dropna(axis=1)
         values = 1 - wide.to_numpy() if turned else wide.to_numpy()
         tasks = tuple(map(str, wide.index))
