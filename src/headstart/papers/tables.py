@@ -217,7 +217,13 @@ def aggregate_siamese(frame: pd.DataFrame, out: Path, *, seed: int, quick: bool)
     """What the page needs of the results of `papers/siamese.py`."""
     lines = siamese_lines(frame)
     tasks = max(len(line.tasks) for line in lines)
-    about = {"paper": "siamese", "history": "made here (three data sets in Fig. 9)", "seed": seed, "quick": quick, "tasks": tasks}
+    about = {
+        "paper": "siamese",
+        "history": "made here (three data sets in Fig. 9)",
+        "seed": seed,
+        "quick": quick,
+        "tasks": tasks,
+    }
     aggregate(lines, out, about)
 
 
