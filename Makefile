@@ -20,7 +20,7 @@ CANDIDATES := python3 python3.14 python3.13 python3.12 python3.11 python3.10
 PYTHON ?= $(shell for p in $(CANDIDATES); do "$$p" -c "$(USABLE)" 2>/dev/null && echo "$$p" && break; done)
 
 # One core per test process: the processes share the machine already.
-TEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(PY) -m pytest -n auto --maxprocesses 4
+TEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(PY) -m pytest -n auto --maxprocesses 4 -rs
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:

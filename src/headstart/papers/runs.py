@@ -21,7 +21,6 @@ from zlib import crc32
 import numpy as np
 import pandas as pd
 
-from headstart import library
 from headstart.formats import authors
 from headstart.formats.tables import Columns, read_csv
 from headstart.history import Features, History, Task
@@ -32,6 +31,7 @@ from headstart.optimizer import Optimizer
 from headstart.parameters import Array
 from headstart.past import Past
 from headstart.proposal import best_candidate
+from headstart.sources import read_history
 from headstart.strategies.base import ExhaustedError, Told
 from headstart.surrogates.base import Acquisition, Model
 
@@ -48,12 +48,9 @@ def history_named(name: str) -> tuple[History, str]:
     they lie in a folder `svm` beside it.
     """
     path = Path(name)
-    if name in library.names() or not path.exists():
-        return library.load(name), name  # or an error that says which there are
-    if path.is_dir():
-        return authors.read_svm(path), f"{path.name}, the authors' data"
     if path.suffix != ".csv":
-        return History.load(path), path.stem
+        title = f"{path.name}, the authors' data" if path.is_dir() else path.stem
+        return read_history(name), title
     beside, features = path.with_name("svm"), None
     if beside.is_dir():
         described = authors.read_svm(beside)
