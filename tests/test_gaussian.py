@@ -68,6 +68,12 @@ def test_a_warp_keeps_the_order_and_can_be_undone(values: list[float], scale: fl
     np.testing.assert_allclose(warp.back(y), losses, atol=1e-5 * wide, rtol=1e-5)
 
 
+def test_losses_that_nearly_all_agree_can_be_warped() -> None:
+    losses = np.array([0.0, 0.0, 0.0, -1.0, -3.1e-142])
+    warp = Warp.fit(losses)
+    np.testing.assert_allclose(warp.back(warp(losses)), losses, atol=1e-9)
+
+
 def test_the_power_is_the_most_likely_one() -> None:
     rng = np.random.default_rng(0)
     for skewed in (rng.exponential(size=40), -rng.exponential(size=40), rng.normal(size=40)):

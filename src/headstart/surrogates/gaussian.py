@@ -128,7 +128,9 @@ class Warp:
     def fit(cls, losses: Array) -> Warp:
         """The λ in POWERS under which the losses are most likely normal."""
         low, shift, high = np.quantile(losses, [0.25, 0.5, 0.75])
-        scale = float(high - low) or float(np.std(losses))
+        scale, spread = float(high - low), float(np.std(losses))
+        if scale < 1e-6 * spread:  # most losses are the same, or as good as
+            scale = spread
         if not scale > 1e-12 * max(abs(shift), 1e-300):
             return cls(shift=float(shift))
         t = (losses - shift) / scale
