@@ -1,0 +1,64 @@
+"""Tasks that were evaluated on the same configurations share one design, and so one factorisation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from headstart.gp.arrays import as_columns, as_matrix
+from headstart.linalg import (
+    Array,
+)
+
+
+class SharedDesign(NamedTuple):
+    """One design, and the tasks that were evaluated on it."""
+
+    rows: npt.NDArray[np.intp]  # (n,) which of the distinct rows form the design, ascending
+    Y: Array  # (n, t)
+    tasks: npt.NDArray[np.intp]  # (t,) their places in the history
+
+
+def share_designs(designs: Sequence[Array], losses: Sequence[Array]) -> tuple[Array, list[SharedDesign]]:
+    """The distinct rows (u, d) of all designs, in lexicographic order, and the tasks grouped by design.
+
+    The order in which a task's configurations were evaluated plays no part.
+    """
+    if len(designs) != len(losses):
+        raise ValueError(f"there must be losses for every design, but got {len(designs)} and {len(losses)}")
+    if not designs:
+        raise ValueError("there are no tasks; give at least one design")
+    width = np.shape(designs[0])[-1]
+    checked = [as_matrix(X, f"design {i}", width) for i, X in enumerate(designs)]
+    rows, identity = _distinct(np.concatenate(checked))
+    ends = np.cumsum([len(X) for X in checked])
+    members: dict[bytes, list[tuple[int, Array]]] = {}
+    for task, (places, y) in enumerate(zip(np.split(identity, ends[:-1]), losses, strict=True)):
+        column = as_columns(y, f"losses of task {task}", len(places))
+        if column.shape[1] != 1:
+            raise ValueError(f"losses of task {task} must be a vector, but have shape {np.shape(y)}")
+        order = np.argsort(places, kind="stable")
+        members.setdefault(places[order].tobytes(), []).append((task, column[order, 0]))
+    groups = [
+        SharedDesign(
+            np.frombuffer(key, dtype=np.intp),
+            np.stack([y for _, y in tasks], axis=1),
+            np.array([task for task, _ in tasks]),
+        )
+        for key, tasks in members.items()
+    ]
+    return rows, groups
+
+
+def _distinct(rows: Array) -> tuple[Array, npt.NDArray[np.intp]]:
+    """The distinct rows in lexicographic order, and which of them each row is (as np.unique, but faster)."""
+    order = np.lexsort(rows.T[::-1])
+    ranked = rows[order]
+    new = np.ones(len(rows), dtype=bool)
+    new[1:] = (ranked[1:] != ranked[:-1]).any(axis=1)
+    identity = np.empty(len(rows), dtype=np.intp)
+    identity[order] = np.cumsum(new) - 1
+    return ranked[new], identity
