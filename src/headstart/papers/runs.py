@@ -38,7 +38,7 @@ from headstart.surrogates.base import Acquisition, Model
 SURROGATES = {"GP": "gp", "RF": "rf", "SCoT": "scot", "MKLGP": "mklgp", "auto": "auto"}
 TRANSFER = ("SCoT", "MKLGP")  # those that know the past, and so can begin without a start
 START = "start"  # the trials of a start in what a run leaves behind
-VERSION = 1  # of the protocol: runs of another one are not taken over
+VERSION = 2  # of the protocol: runs of another one are not taken over
 
 
 def history_named(name: str) -> tuple[History, str]:

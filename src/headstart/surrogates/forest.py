@@ -36,21 +36,23 @@ class ForestModel:
     seed: int
 
     def fit(self, Z: Array, losses: Array) -> Posterior:
-        """Trees one by one, each on its own draw of the trials: scikit-learn's forest does the same, but spends
-        more time on checks and clones than on growing trees from so few rows."""
+        """Trees one by one, each on its own draw of the trials: scikit-learn's forest does the same, but spends most
+        of its time on checks, clones and seeds, of which trees from so few rows need none (`benchmarks/forest.py`).
+
+        Losses are brought to [0, 1] and rounded, so that equally good splits tie whatever the unit of the losses.
+        """
         from sklearn import config_context
         from sklearn.tree import DecisionTreeRegressor
 
         rng = np.random.default_rng(self.seed)
         n = len(losses)
-        X, y = np.asarray(Z, dtype=np.float32), np.asarray(losses, dtype=float)[:, None]
-        times = rng.multinomial(n, np.full(n, 1 / n), size=self.trees).astype(float)  # each trial is drawn
-        grown = []
+        low, width = float(losses.min()), float(np.ptp(losses)) or 1.0
+        X, y = np.asarray(Z, dtype=np.float32), np.round((losses - low) / width, 12)[:, None]
+        tree = DecisionTreeRegressor(max_features=5 / 6, random_state=np.random.RandomState(self.seed))
         with config_context(skip_parameter_validation=True, assume_finite=True):
-            for drawn, state in zip(times, rng.integers(2**31, size=self.trees).tolist(), strict=True):
-                tree = DecisionTreeRegressor(max_features=5 / 6, random_state=state)
-                grown.append(tree.fit(X, y, sample_weight=drawn, check_input=False).tree_)
-        return ForestPosterior(self, Z, losses, grown)
+            draws = rng.integers(n, size=(self.trees, n))
+            grown = [tree.fit(X[drawn], y[drawn], check_input=False).tree_ for drawn in draws]
+        return ForestPosterior(self, Z, losses, low, width, grown)
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,8 @@ class ForestPosterior:
     model: ForestModel
     Z: Array
     losses: Array
+    low: float
+    width: float
     grown: list[Any]
 
     def predict(self, Z: Array) -> tuple[Array, Array]:
@@ -72,8 +76,8 @@ class ForestPosterior:
         Z32 = np.asarray(Z, dtype=np.float32)
         by_tree = np.array([tree.predict(Z32)[:, 0] for tree in self.grown])
         distance = cdist(Z, self.Z).min(axis=1) / np.sqrt(Z.shape[1])
-        trace = (np.ptp(self.losses) or 1.0) * (1e-6 + 1e-3 * distance)
-        return by_tree.mean(axis=0), np.hypot(by_tree.std(axis=0), trace)
+        spread = np.hypot(by_tree.std(axis=0), 1e-6 + 1e-3 * distance)
+        return self.low + self.width * by_tree.mean(axis=0), self.width * spread
 
     def extend(self, z: Array, loss: float) -> Posterior:
         return self.model.fit(np.vstack([self.Z, z]), np.append(self.losses, loss))
