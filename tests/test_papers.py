@@ -370,7 +370,8 @@ def test_a_comparison_is_paired_and_counts_standard_errors(tmp_path: Path, kind:
     assert found[1].se == pytest.approx(np.std([-0.2, -0.1, 0.1], ddof=1) / np.sqrt(3), rel=1e-4)
     turned = read.find(Compare("figure1", "B", "A", (2,)))[0]
     assert (turned.difference, turned.se) == (-found[1].difference, found[1].se)
-    assert str(found[1]).startswith("2: A .500, B .567 (-.067 ± .088)")
+    assert str(found[1]) == "−.067\xa0±\xa0.088"
+    assert str(found[0]) == "**−.100\xa0±\xa0.000**"
     assert read.find(Compare("figure1", "A", "C", (1,))) == []
     assert read.find(Compare("figure9", "A", "B", (1,))) == []
 
@@ -393,7 +394,7 @@ def test_a_comparison_with_a_later_trial_of_another_figure_is_not_paired(tmp_pat
     (found,) = read.find(Compare("figure1", "A", "B", (1,), later=("figure1", 2)))
     assert found.difference == pytest.approx(0.2 - 0.6)
     assert found.se == pytest.approx(np.hypot(0.1, 0.1), rel=1e-4)
-    assert "B after 2" in str(found)
+    assert str(found.check) == "A − B after 2"
 
 
 def test_every_claim_is_about_lines_that_are_run() -> None:
@@ -406,12 +407,29 @@ def test_every_claim_is_about_lines_that_are_run() -> None:
             for check in claim.checks:
                 assert {check.first, check.second} <= known
                 assert set(check.at) <= set(tables.AT)
+                assert check.at == claim.at
 
 
 def test_the_page_of_claims_in_the_documentation_is_the_generated_one(tmp_path: Path) -> None:
     folders = sorted(path.parent for path in (ROOT / "benchmarks" / "papers").glob("*/about.json"))
     text = claims.write(folders, tmp_path / "claims.md")
     assert text == (ROOT / "docs" / "claims.md").read_text(encoding="utf-8")
+
+
+def test_a_row_of_the_page_has_verdict_differences_and_means(tmp_path: Path) -> None:
+    """Two tasks: NBI is better than RBI by .1 and .3 after one trial; three further trials are missing."""
+    tasks, folder = ["t0", "t1"], tmp_path / "here"
+    folder.mkdir()
+    values = {"RBI": [[0.5], [0.9]], "NBI": [[0.4], [0.6]]}
+    lines = [tables.line("figure1", n, tasks, np.array([v]), method=n) for n, v in values.items()]
+    tables.aggregate(lines, folder, {"paper": "initializations", "history": "two tasks", "tasks": 2})
+    text = claims.write([folder], tmp_path / "page.md")
+    row = next(line for line in text.splitlines() if line.startswith("| NBI is a better start than RBI"))
+    assert "(Fig. 1, after 1 · 3 · 5 · 10)" in row
+    assert "| **holds**<br>NBI − RBI: **−.200\xa0±\xa0.100** |" in row
+    assert "| NBI | .500 |" in text
+    assert "| RBI | .700 |" in text
+    assert "| LI is consistently the best start (Fig. 1, after 3 · 5 · 10) | not run |  |" in text
 
 
 def test_results_that_are_not_there_are_named(tmp_path: Path) -> None:

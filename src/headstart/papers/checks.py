@@ -22,6 +22,7 @@ from headstart.papers.tables import DISTANCE, RANK
 BETTER, NO_BETTER, ALIKE = "better", "no better", "alike"
 HOLDS, TENDS, OPEN, PARTLY, FAILS = "holds", "tends to hold", "not decided", "holds in part", "does not hold"
 CHANCE = 2.0  # standard errors
+TIED = "\N{NO-BREAK SPACE}"
 
 
 @dataclass(frozen=True)
@@ -39,24 +40,37 @@ class Compare:
     measure: str = DISTANCE
     later: tuple[str, int] | None = None
 
+    @property
+    def digits(self) -> int:
+        return 2 if self.measure == RANK else 3
+
+    def __str__(self) -> str:
+        return f"{self.first} − {self.second}" + (f" after {self.later[1]}" if self.later else "")
+
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence of a paper, where it stands there, how to check it, and what to say where it fails."""
+    """A sentence of a paper, where it stands there, how to check it, and what to say where it fails.
+
+    All checks of a claim are made after the same numbers of trials.
+    """
 
     text: str
     where: str
     checks: tuple[Compare, ...]
     why: str = ""
 
+    @property
+    def at(self) -> tuple[int, ...]:
+        return self.checks[0].at
+
 
 @dataclass(frozen=True)
 class Found:
-    """One comparison in numbers: means of both lines, difference, standard error of the difference."""
+    """One comparison in numbers: the difference of both means, and its standard error."""
 
     check: Compare
     trial: int
-    means: tuple[float, float]
     difference: float
     se: float
 
@@ -79,13 +93,11 @@ class Found:
         return HOLDS if self.difference < 0 else FAILS
 
     def __str__(self) -> str:
-        digits = 2 if self.check.measure == RANK else 3
-        first, second = (number(value, digits) for value in self.means)
-        other = self.check.second
-        if self.check.later:
-            other = f"{other} after {self.check.later[1]}"
-        gap = f"{self.difference:+.{digits}f}".replace("0.", ".", 1)
-        return f"{self.trial}: {self.check.first} {first}, {other} {second} ({gap} ± {number(self.se, digits)})"
+        """−.093 ± .030 in one piece, bold where it is beyond chance."""
+        digits = self.check.digits
+        gap = f"{self.difference:+.{digits}f}".replace("0.", ".", 1).replace("-", "−")
+        text = f"{gap}{TIED}±{TIED}{number(self.se, digits)}"
+        return f"**{text}**" if abs(self.beyond) >= CHANCE else text
 
 
 def number(value: float, digits: int) -> str:
@@ -119,31 +131,33 @@ class Results:
         return [one for one in found if one is not None]
 
     def _paired(self, check: Compare, trial: int) -> Found | None:
-        means = (self._mean(check.figure, check, line, trial) for line in (check.first, check.second))
-        first, second = means
-        if first is None or second is None:
-            return None
         here = self.contrasts
         here = here[(here["figure"] == check.figure) & (here["measure"] == check.measure) & (here["trial"] == trial)]
         for sign, a, b in ((1, check.first, check.second), (-1, check.second, check.first)):
             row = here[(here["first"] == a) & (here["second"] == b)]
             if len(row):
                 gap, se = float(row["difference"].iloc[0]), float(row["se"].iloc[0])
-                return Found(check, trial, (first[0], second[0]), sign * gap, se)
+                return Found(check, trial, sign * gap, se)
         return None
 
     def _unpaired(self, check: Compare, trial: int) -> Found | None:
         assert check.later is not None
-        first = self._mean(check.figure, check, check.first, trial)
-        second = self._mean(check.later[0], check, check.second, check.later[1])
+        first = self.mean(check.figure, check.measure, check.first, trial)
+        second = self.mean(check.later[0], check.measure, check.second, check.later[1])
         if first is None or second is None:
             return None
-        return Found(check, trial, (first[0], second[0]), first[0] - second[0], hypot(first[1], second[1]))
+        return Found(check, trial, first[0] - second[0], hypot(first[1], second[1]))
 
-    def _mean(self, figure: str, check: Compare, line: str, trial: int) -> tuple[float, float] | None:
+    def mean(self, figure: str, measure: str, line: str, trial: int) -> tuple[float, float] | None:
+        """Of a line of a figure, and its standard error; None: not run."""
         s = self.summary
-        row = s[(s["figure"] == figure) & (s["measure"] == check.measure) & (s["line"] == line) & (s["trial"] == trial)]
+        row = s[(s["figure"] == figure) & (s["measure"] == measure) & (s["line"] == line) & (s["trial"] == trial)]
         return (float(row["mean"].iloc[0]), float(row["se"].iloc[0])) if len(row) else None
+
+    def lines(self, figure: str, measure: str) -> list[str]:
+        """The names of a figure's lines."""
+        s = self.summary
+        return list(s[(s["figure"] == figure) & (s["measure"] == measure)]["line"].unique())
 
 
 def verdict(found: Sequence[Found]) -> str:

@@ -258,7 +258,8 @@ def write(folders: Sequence[Path], out: Path) -> str:
     """Read the tables in these folders and write the page; returns its text."""
     if not folders:
         raise ValueError("name the folders that headstart reproduce wrote: --results DIR ...")
-    text = page([Results.read(folder) for folder in sorted(folders)])
+    found = [Results.read(folder) for folder in sorted(folders)]
+    text = page(sorted(found, key=lambda one: (AUTHORS not in one.history, one.history.startswith("adaboost"))))
     with replacing(out) as temporary:
         temporary.write_text(text, encoding="utf-8")
     return text
@@ -273,13 +274,21 @@ def page(everything: Sequence[Results]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-INTRODUCTION = """# What the papers claim and what we find
+INTRODUCTION = """---
+hide:
+  - navigation
+  - toc
+---
+
+# What the papers claim and what we find
 
 *This page is generated: `make claims` reads the tables in `benchmarks/papers`, which `headstart reproduce` wrote.*
 
-Each line of a cell is one comparison: after how many trials, the two means over the left-out data sets (ADTM, unless
-it says otherwise; less is better), and their difference ± its standard error, paired over data sets. A difference of
-less than two standard errors is within chance; of twenty differences that are not there, about one is beyond it.
+Under a verdict stand the differences it rests on: of two means over the left-out data sets (of ADTM, unless it says
+otherwise; less is better, so below zero the first is better), one after each of the trials that the claim names,
+± the standard error of the difference, paired over data sets. A difference of less than two standard errors is within
+chance, one **beyond** that is bold; of twenty differences that are not there, about one is. The means follow below
+each table.
 
 | verdict | of the comparisons in the cell |
 | --- | --- |
@@ -298,25 +307,66 @@ the end of the paper's table, with what the corrections are worth."""
 
 
 UNKNOWN = "not investigated"
+BETWEEN = " · "
+AUTHORS = "the authors' data"  # in the titles of their histories, which come first
 
 
 def _section(results: Sequence[Results], claims: Sequence[Claim]) -> str:
+    """Which runs, one row per claim, and the means of all lines of the figures that the claims are about."""
     if not results:
         return "No results yet."
-    runs = [_about(one) for one in results]
-    head = ["claim", *(one.history for one in results), "why where it does not"]
-    rows = [head, ["---"] * len(head)]
+    rows = [["claim", *(one.history for one in results), "why where it does not"]]
     for claim in claims:
-        cells, verdicts = [], []
-        for one in results:
-            found = [f for check in claim.checks for f in one.find(check)]
-            cells.append("<br>".join([f"**{verdict(found)}**", *map(str, found)]) if found else "not run")
-            verdicts += [verdict(found)] if found else []
-        why = (claim.why or UNKNOWN) if {FAILS, PARTLY} & set(verdicts) else ""
-        where = f" ({claim.where})" if claim.where else ""
-        rows.append([claim.text + where, *cells, why])
-    table = "\n".join("| " + " | ".join(row) + " |" for row in rows)
-    return "\n".join(runs) + "\n\n" + table
+        verdicts = [_verdict(claim, one) for one in results]
+        failed = any(word in (FAILS, PARTLY) for word in verdicts)
+        cells = [_cell(claim, one, word) for one, word in zip(results, verdicts, strict=True)]
+        rows.append([_sentence(claim), *cells, (claim.why or UNKNOWN) if failed else ""])
+    return "\n\n".join(["\n".join(map(_about, results)), _table(rows), *_means(results, claims)])
+
+
+def _sentence(claim: Claim) -> str:
+    after = BETWEEN.join(map(str, claim.at))
+    where = f"{claim.where}, after {after}" if claim.where else f"after {after}"
+    return f"{claim.text} ({where})"
+
+
+def _verdict(claim: Claim, one: Results) -> str | None:
+    found = [f for check in claim.checks for f in one.find(check)]
+    return verdict(found) if found else None
+
+
+def _cell(claim: Claim, one: Results, word: str | None) -> str:
+    if word is None:
+        return "not run"
+    found = ((check, one.find(check)) for check in claim.checks)
+    lines = [f"{check}: {BETWEEN.join(map(str, gaps))}" for check, gaps in found if gaps]
+    return "<br>".join([f"**{word}**", *lines])
+
+
+def _means(results: Sequence[Results], claims: Sequence[Claim]) -> list[str]:
+    """For every figure that a claim is about, the means of its lines after the trials that any claim names."""
+    at: dict[tuple[str, str], set[int]] = {}
+    for check in (check for claim in claims for check in claim.checks):
+        at.setdefault((check.figure, check.measure), set()).update(check.at)
+        if check.later:
+            at.setdefault((check.later[0], check.measure), set()).add(check.later[1])
+    parts = []
+    for (figure, measure), trials in sorted(at.items()):
+        after = sorted(trials)
+        names = list(dict.fromkeys(name for one in results for name in one.lines(figure, measure)))
+        title = f"{figure.replace('figure', 'Fig. ')}{', average rank' if measure == RANK else ''}"
+        rows = [[f"{title}, after {BETWEEN.join(map(str, after))}", *(one.history for one in results)]]
+        digits = 2 if measure == RANK else 3
+        for name in names:
+            found = ([one.mean(figure, measure, name, trial) for trial in after] for one in results)
+            rows.append([name, *(BETWEEN.join(number(m[0], digits) for m in means if m) for means in found)])
+        parts.append(_table(rows))
+    return parts
+
+
+def _table(rows: Sequence[Sequence[str]]) -> str:
+    head, *rest = rows
+    return "\n".join("| " + " | ".join(row) + " |" for row in (head, ["---"] * len(head), *rest))
 
 
 def _about(one: Results) -> str:
