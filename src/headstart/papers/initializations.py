@@ -87,9 +87,11 @@ def usable(arms: Sequence[Arm], history: History) -> list[Arm]:
 
 
 def start_arms(history: History, tasks: Sequence[str], repetitions: int) -> list[Arm]:
-    """Fig. 1; No Init needs no runs, and RBI only where its expectation is not known."""
-    itself = (Method(name, runs.Itself(runs.SURROGATES[name])) for name in runs.TRANSFER)
-    arms = [Arm(m, STARTS, repetitions=repetitions) for m in (NBI, LI, ALI, *VARIANTS, AUTO, *itself)]
+    """Fig. 1; No Init needs no runs, and RBI only where its expectation is not known.
+
+    What SCoT and MKLGP try first by themselves is the beginning of their searches without a start.
+    """
+    arms = [Arm(m, STARTS, repetitions=repetitions) for m in (NBI, LI, ALI, *VARIANTS, AUTO)]
     return arms if expected_rbi(history, tasks) else [Arm(RBI, STARTS, repetitions=SIMULATED * repetitions), *arms]
 
 
@@ -117,8 +119,7 @@ def start_lines(history: History, tasks: Sequence[str], starts: Sequence[Outcome
         lines.append(rbi)
     for outcome in starts:
         m = outcome.arm.method.name
-        surrogate, method = (m, NO_INIT.name) if m in runs.TRANSFER else ("", m)
-        lines.append(tables.line("figure1", m, tasks, outcome.curves(), method=method, surrogate=surrogate))
+        lines.append(tables.line("figure1", m, tasks, outcome.curves(), method=m))
     return lines
 
 
@@ -134,7 +135,7 @@ def expected_rbi(history: History, tasks: Sequence[str]) -> Line | None:
 
 
 def long_lines(tasks: Sequence[str], long: Sequence[Outcome]) -> list[Line]:
-    """Fig. 2-5, and Fig. 6 as a selection of them."""
+    """Fig. 2-5, Fig. 6 as a selection of them, and what transfer surrogates without a start add to Fig. 1."""
     lines = []
     for outcome in long:
         m = outcome.arm.method.name
@@ -143,6 +144,9 @@ def long_lines(tasks: Sequence[str], long: Sequence[Outcome]) -> list[Line]:
             if surrogate in FOUR:
                 figure = LONG_FIGURES[surrogate]
                 lines.append(tables.line(figure, m, tasks, curves, method=m, surrogate=surrogate))
+            if m == NO_INIT.name and surrogate in runs.TRANSFER:
+                first = curves[:, :, :STARTS]
+                lines.append(tables.line("figure1", surrogate, tasks, first, method=m, surrogate=surrogate))
             if m == LI.name or surrogate == "auto":
                 lines.append(tables.line("figure6", surrogate, tasks, curves, method=m, surrogate=surrogate))
     return lines
