@@ -10,13 +10,26 @@ import pandas as pd
 import pytest
 
 import headstart as hs
-from headstart import siamese
 from headstart.embedding import Points, Table, numeric_columns, standardised
 from headstart.files import read_arrays, write_arrays
-from headstart.siamese import Model, Pairs, Recipe, Training, Wing, fit, new_wing, pair_losses, torch, train
+from headstart.siamese import (
+    Curve,
+    Model,
+    Pairs,
+    Recipe,
+    Training,
+    Wing,
+    fit,
+    networks,
+    new_wing,
+    pair_losses,
+    torch,
+    train,
+    training,
+)
 from histories import make
 
-POINTS = {pooling: Recipe("points", (2,), pooling, points=20) for pooling in siamese.POOLINGS}
+POINTS = {pooling: Recipe("points", (2,), pooling, points=20) for pooling in networks.POOLINGS}
 ORDER_FREE = [
     *(Recipe("points", (2,), pooling) for pooling in ("mean", "attention")),
     *(Recipe("images", (1, 8, 8), pooling) for pooling in ("mean", "attention")),
@@ -143,11 +156,11 @@ def test_both_wings_are_one_before_and_after_training():
     assert any(not torch.equal(before[name], tensor) for name, tensor in wings[0].state_dict().items())
 
 
-@pytest.mark.parametrize("pooling", siamese.POOLINGS)
-@pytest.mark.parametrize("kind", siamese.KINDS)
+@pytest.mark.parametrize("pooling", networks.POOLINGS)
+@pytest.mark.parametrize("kind", networks.KINDS)
 def test_the_distance_is_symmetric_and_zero_to_itself(kind, pooling):
     recipe = Recipe(kind, {"points": (2,), "images": (1, 8, 8), "tables": ()}[kind], pooling, points=10)
-    model = Model(new_wing(recipe, seed=0), {}, siamese.Curve.of([]))
+    model = Model(new_wing(recipe, seed=0), {}, Curve.of([]))
     a, b = example(recipe, 0), example(recipe, 1)
     assert model.distance(a, a) == 0
     assert model.distance(a, b) == model.distance(b, a) > 0
@@ -188,7 +201,7 @@ def test_tables_know_no_order_of_columns_nor_names_nor_units(pooling):
 def test_tables_are_embedded_in_parts_as_in_one(monkeypatch):
     wing, data = new_wing(Recipe("tables", (), "attention"), seed=0), example(Recipe("tables"))
     whole = wing.embed(data)
-    monkeypatch.setattr(siamese, "CELLS", 20)
+    monkeypatch.setattr(networks, "CELLS", 20)
     np.testing.assert_allclose(wing.embed(data), whole, rtol=1e-4, atol=1e-6)
 
 
@@ -269,7 +282,7 @@ def test_points_that_cannot_be_are_refused(X, words):
 SHORT = Training(pairs=16, steps=40, every=10)
 
 
-@pytest.mark.parametrize("pooling", siamese.POOLINGS)
+@pytest.mark.parametrize("pooling", networks.POOLINGS)
 def test_training_on_two_circles_separates_held_out_groups(pooling):
     sets, target, group = circles()
     out = list(sets)[40:]
@@ -322,8 +335,8 @@ def test_the_same_seed_gives_the_same_model_and_leaves_torch_alone():
 def test_training_stops_when_held_out_data_sets_get_no_better():
     sets = circles(30)[0]
     noise = np.random.default_rng(0).random((30, 30))
-    training = Training(pairs=16, steps=500, every=5, patience=3)
-    model = train(sets, (noise + noise.T) * (1 - np.eye(30)), POINTS["mean"], training, progress=False)
+    short = Training(pairs=16, steps=500, every=5, patience=3)
+    model = train(sets, (noise + noise.T) * (1 - np.eye(30)), POINTS["mean"], short, progress=False)
     best = int(np.argmin(model.curve.held_out))
     assert len(model.curve.steps) == best + 1 + 3
     assert model.curve.steps[-1] < 500
@@ -331,11 +344,11 @@ def test_training_stops_when_held_out_data_sets_get_no_better():
 
 def test_an_interrupted_training_goes_on_as_if_nothing_had_happened(tmp_path, monkeypatch):
     sets, target, _ = circles(12)
-    training = Training(pairs=8, steps=30, every=5)
-    whole = train(sets, target, POINTS["attention"], training, progress=False)
+    short = Training(pairs=8, steps=30, every=5)
+    whole = train(sets, target, POINTS["attention"], short, progress=False)
     path = tmp_path / "training.npz"
-    monkeypatch.setattr(siamese.time, "monotonic", iter(range(0, 10**6, 100)).__next__)  # saves at every look
-    update, calls = siamese._Job.update, []
+    monkeypatch.setattr(training.time, "monotonic", iter(range(0, 10**6, 100)).__next__)  # saves at every look
+    update, calls = training._Job.update, []
 
     def interrupted(job, loss):
         calls.append(job.step)
@@ -343,11 +356,11 @@ def test_an_interrupted_training_goes_on_as_if_nothing_had_happened(tmp_path, mo
             raise KeyboardInterrupt
         update(job, loss)
 
-    monkeypatch.setattr(siamese._Job, "update", interrupted)
+    monkeypatch.setattr(training._Job, "update", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        train(sets, target, POINTS["attention"], training, progress=False, checkpoint=path)
+        train(sets, target, POINTS["attention"], short, progress=False, checkpoint=path)
     assert path.exists()
-    again = train(sets, target, POINTS["attention"], training, progress=False, checkpoint=path)
+    again = train(sets, target, POINTS["attention"], short, progress=False, checkpoint=path)
     assert calls[18:] == list(range(15, 30))  # from the last look on
     assert again.fingerprint == whole.fingerprint
     np.testing.assert_array_equal(again.curve.rows(), whole.curve.rows())
