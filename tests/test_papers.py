@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from itertools import permutations
@@ -414,6 +415,19 @@ def test_the_page_of_claims_in_the_documentation_is_the_generated_one(tmp_path: 
     folders = sorted(path.parent for path in (ROOT / "benchmarks" / "papers").glob("*/about.json"))
     text = claims.write(folders, tmp_path / "claims.md")
     assert text == (ROOT / "docs" / "claims.md").read_text(encoding="utf-8")
+    pictures = re.findall(r"\]\(([^()]+\.svg)\)", text)
+    assert len(pictures) > 12
+    assert all((ROOT / "docs" / picture).is_file() for picture in pictures)
+
+
+def test_the_figures_of_the_page_are_drawn_from_its_tables(tmp_path: Path) -> None:
+    folder = ROOT / "benchmarks" / "papers" / "similarities-svm-authors"
+    text = claims.write([folder], tmp_path / "page.md")
+    assert claims.draw([folder], tmp_path / "page.md") == tmp_path / "page"
+    for picture in re.findall(r"\]\(([^()]+\.svg)\)", text):
+        here, there = tmp_path / picture, ROOT / "docs" / picture.replace("page/", "claims/")
+        drawn = [path.read_text(encoding="utf-8").count("<path") for path in (here, there)]
+        assert drawn[0] == drawn[1] > 10
 
 
 def test_a_row_of_the_page_has_verdict_differences_and_means(tmp_path: Path) -> None:

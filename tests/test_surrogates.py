@@ -29,7 +29,7 @@ from headstart.surrogates.mklgp import (
     task_squares,
 )
 from headstart.surrogates.pooled import Evaluations, PooledGP, PooledPast, task_vectors, thin
-from headstart.surrogates.scot import SCoT, rank_labels, rank_weights
+from headstart.surrogates.scot import SCoT, plain_labels, rank_labels, rank_weights
 
 NAMES = sorted(SURROGATES)
 POOLED = ("mklgp", "scot")
@@ -502,6 +502,28 @@ def test_scores_have_their_zero_at_the_centre_and_a_way_back() -> None:
     back = labels.offset + labels.scale * labels.values
     assert back.mean() == pytest.approx(losses.mean())
     assert back.std() == pytest.approx(losses.std())
+
+
+def test_plain_ranks_keep_the_order_and_nothing_else() -> None:
+    losses = np.array([5.0, 1.0, 1.0, 200.0])
+    labels = plain_labels(np.empty((4, 0)), losses)
+    assert labels.values * np.sqrt(1.125) == pytest.approx([0.5, -1.0, -1.0, 1.5])  # ranks 3, 1.5, 1.5, 4 less 2.5
+    assert np.allclose(labels.values, plain_labels(np.empty((4, 0)), np.log(losses)).values)
+    assert (labels.offset, labels.scale) == pytest.approx((losses.mean(), losses.std()))
+
+
+def test_a_linear_ranking_sees_no_best_inside_the_space_and_a_plain_one_does() -> None:
+    """Every task is best at (.3, .4), so that most of it slopes up to the right: before any trial, the one says so."""
+    V = np.stack(np.meshgrid(*[np.linspace(0, 1, 6)] * 2), axis=-1).reshape(-1, 2)
+    losses = ((V - [0.3, 0.4]) ** 2).sum(axis=1)
+    history = build(PLAIN, tasks=[t for t in "abc" for _ in V], V=np.tile(V, (3, 1)), losses=np.tile(losses, 3))
+    best = {}
+    for ranking in ("linear", "plain"):
+        m = SCoT(ranking=ranking).begin(PLAIN, Past(history, rng=rng(0)), features=None, rng=rng(1))
+        mean = m.fit(np.empty((0, 2)), np.empty(0)).predict(V)[0]
+        best[ranking] = V[np.argmin(mean)]
+    assert best["linear"].tolist() == [0.0, 0.0]
+    assert np.abs(best["plain"] - [0.3, 0.4]).max() < 0.11
 
 
 def test_scot_without_meta_features_is_a_process_on_pooled_scores() -> None:

@@ -302,7 +302,7 @@ def run_reproduce(args: argparse.Namespace) -> None:
 
         out = args.out or Path("claims.md")
         claims.write(args.results or [], out)
-        print(f"The page is in {out}.")
+        print(f"The page is in {out}, its figures are in {claims.draw(args.results, out)}.")
         return
     common = {"seed": args.seed, "quick": args.quick, "jobs": args.jobs, "progress": True}
     paper = import_module(f"headstart.papers.{args.paper}")

@@ -108,8 +108,9 @@ def number(value: float, digits: int) -> str:
 
 @dataclass(frozen=True)
 class Results:
-    """The tables of one run of a paper's experiments."""
+    """The tables of one run of a paper's experiments; name: that of their folder."""
 
+    name: str
     about: dict[str, Any]
     summary: pd.DataFrame
     contrasts: pd.DataFrame
@@ -119,7 +120,11 @@ class Results:
         about = read_json(folder / tables.ABOUT, "a description of results")
         if not isinstance(about, dict) or not {"paper", "history", "tasks"} <= set(about):
             raise ValueError(f"{folder / tables.ABOUT} does not say which paper, history and tasks it is about")
-        return cls(about, tables.read(folder / tables.SUMMARY), tables.read(folder / tables.CONTRASTS))
+        return cls(folder.name, about, tables.read(folder / tables.SUMMARY), tables.read(folder / tables.CONTRASTS))
+
+    @property
+    def paper(self) -> str:
+        return str(self.about["paper"])
 
     @property
     def history(self) -> str:

@@ -11,12 +11,14 @@ from pathlib import Path
 import pandas as pd
 
 from headstart.files import replacing
+from headstart.papers import initializations, similarities
 from headstart.papers.checks import (
     ALIKE,
     BETTER,
     FAILS,
     NO_BETTER,
     PARTLY,
+    TIED,
     Claim,
     Compare,
     Results,
@@ -42,6 +44,12 @@ def _ranks(figure: str, first: str, others: Sequence[str], at: tuple[int, ...]) 
 ORIGINAL = (
     "Our MKLGP is not the original, whose kernel is not positive definite (see `headstart.surrogates.mklgp`). Whether "
     "that makes the difference was not tested."
+)
+
+EDGES = (
+    "By itself SCoT begins badly: a linear ranking is best at an edge of the space, where its proposals are twice as often "
+    "as the best configurations. With plain ranks it begins at less than half the distance "
+    "(`benchmarks/scot_ranking.py`)."
 )
 
 INITIALIZATIONS = (
@@ -108,6 +116,7 @@ INITIALIZATIONS = (
         "SCoT without a start is about as good as with RBI or NBI",
         "Fig. 4",
         _all("figure4", "No Init", ["RBI", "NBI"], LATE, kind=ALIKE),
+        EDGES,
     ),
     Claim(
         "SCoT with LI is consistently the best",
@@ -255,22 +264,40 @@ PAPERS = {
 
 
 def write(folders: Sequence[Path], out: Path) -> str:
-    """Read the tables in these folders and write the page; returns its text."""
-    if not folders:
-        raise ValueError("name the folders that headstart reproduce wrote: --results DIR ...")
-    found = [Results.read(folder) for folder in sorted(folders)]
-    text = page(sorted(found, key=lambda one: (AUTHORS not in one.history, one.history.startswith("adaboost"))))
+    """Read the tables in these folders and write the page; returns its text.
+
+    The page shows figures in a folder of its own name beside it: `draw` makes them.
+    """
+    text = page(read(folders), out.stem)
     with replacing(out) as temporary:
         temporary.write_text(text, encoding="utf-8")
     return text
 
 
-def page(everything: Sequence[Results]) -> str:
-    """The whole page as Markdown."""
+def draw(folders: Sequence[Path], out: Path) -> Path:
+    """The figures of the page `out`, from the same tables; returns the folder they are in."""
+    pictures = out.with_suffix("")
+    for one in (one for one in read(folders) if one.paper in FIGURES):
+        into = pictures / one.name
+        into.mkdir(parents=True, exist_ok=True)
+        FIGURES[one.paper][0](one.summary, into, one.history, SVG)
+    return pictures
+
+
+def read(folders: Sequence[Path]) -> list[Results]:
+    """The authors' data first, and SVM before AdaBoost."""
+    if not folders:
+        raise ValueError("name the folders that headstart reproduce wrote: --results DIR ...")
+    found = [Results.read(folder) for folder in sorted(folders)]
+    return sorted(found, key=lambda one: (AUTHORS not in one.history, one.history.startswith("adaboost")))
+
+
+def page(everything: Sequence[Results], pictures: str) -> str:
+    """The whole page as Markdown. pictures: the folder of its figures."""
     parts = [INTRODUCTION]
     for paper, (title, claims) in PAPERS.items():
-        results = [one for one in everything if one.about["paper"] == paper]
-        parts += [f"## {title}", _section(results, claims)]
+        results = [one for one in everything if one.paper == paper]
+        parts += [f"## {title}", *_section(results, claims, pictures)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -287,8 +314,8 @@ hide:
 Under a verdict stand the differences it rests on: of two means over the left-out data sets (of ADTM, unless it says
 otherwise; less is better, so below zero the first is better), one after each of the trials that the claim names,
 ± the standard error of the difference, paired over data sets. A difference of less than two standard errors is within
-chance, one **beyond** that is bold; of twenty differences that are not there, about one is. The means follow below
-each table.
+chance, one **beyond** that is bold; of twenty differences that are not there, about one is. Figures and means follow
+below each table.
 
 | verdict | of the comparisons in the cell |
 | --- | --- |
@@ -308,20 +335,22 @@ the end of the paper's table, with what the corrections are worth."""
 
 UNKNOWN = "not investigated"
 BETWEEN = " · "
+SVG = ".svg"
+FIGURES = {"initializations": (initializations.draw, 6), "similarities": (similarities.draw, 2)}  # how many there are
 AUTHORS = "the authors' data"  # in the titles of their histories, which come first
 
 
-def _section(results: Sequence[Results], claims: Sequence[Claim]) -> str:
-    """Which runs, one row per claim, and the means of all lines of the figures that the claims are about."""
+def _section(results: Sequence[Results], claims: Sequence[Claim], pictures: str) -> list[str]:
+    """Which runs, one row per claim, the figures, and the means of all lines that the claims are about."""
     if not results:
-        return "No results yet."
+        return ["No results yet."]
     rows = [["claim", *(one.history for one in results), "why where it does not"]]
     for claim in claims:
         verdicts = [_verdict(claim, one) for one in results]
         failed = any(word in (FAILS, PARTLY) for word in verdicts)
         cells = [_cell(claim, one, word) for one, word in zip(results, verdicts, strict=True)]
         rows.append([_sentence(claim), *cells, (claim.why or UNKNOWN) if failed else ""])
-    return "\n\n".join(["\n".join(map(_about, results)), _table(rows), *_means(results, claims)])
+    return ["\n".join(map(_about, results)), _table(rows), *_pictures(results, pictures), *_means(results, claims)]
 
 
 def _sentence(claim: Claim) -> str:
@@ -341,6 +370,18 @@ def _cell(claim: Claim, one: Results, word: str | None) -> str:
     found = ((check, one.find(check)) for check in claim.checks)
     lines = [f"{check}: {BETWEEN.join(map(str, gaps))}" for check, gaps in found if gaps]
     return "<br>".join([f"**{word}**", *lines])
+
+
+def _pictures(results: Sequence[Results], pictures: str) -> list[str]:
+    """A row per figure; a click shows one by itself."""
+    paper = results[0].paper
+    if paper not in FIGURES:
+        return []
+    rows = [["", *(one.history for one in results)]]
+    for i in range(1, FIGURES[paper][1] + 1):
+        paths = [f"{pictures}/{one.name}/figure{i}{SVG}" for one in results]
+        rows.append([f"Fig.{TIED}{i}", *(f"[![Fig. {i}]({path})]({path})" for path in paths)])
+    return [_table(rows)]
 
 
 def _means(results: Sequence[Results], claims: Sequence[Claim]) -> list[str]:

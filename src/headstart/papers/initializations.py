@@ -155,25 +155,27 @@ def long_lines(tasks: Sequence[str], long: Sequence[Outcome]) -> list[Line]:
 # -- what is shown -------------------------------------------------------------------------------------------
 
 
-def draw(shown: pd.DataFrame, out: Path, name: str) -> None:
-    """All figures, from their summary."""
+def draw(shown: pd.DataFrame, out: Path, name: str, ending: str = "") -> None:
+    """All figures, from their summary. ending: of one kind of picture, for that alone."""
     published = [m.name for m in PUBLISHED]
     corrected = ["NBI", "LI", *(m.name for m in VARIANTS), "aLI", "auto"]
     x, y = "number of initial configurations", "ADTM"
-    with figures.canvas(out / "figure1", columns=2, title=titled("Fig. 1: starts", name)) as (left, right):
+    with figures.canvas(out / f"figure1{ending}", columns=2, title=titled("Fig. 1: starts", name)) as (left, right):
         figures.curves(left, tables.panel(shown, "figure1", [*published, *FOUR]), title="published", x=x, y=y, log=True)
         lines = tables.panel(shown, "figure1", corrected)
         figures.curves(right, lines, title="corrections and auto", x=x, y=y, log=True)
     for surrogate, figure in LONG_FIGURES.items():
         title = titled(f"Fig. {figure[-1]}: {surrogate} after five configurations", name)
         both = surrogate == "GP"
-        with figures.canvas(out / figure, columns=1 + both, title=title) as panels:
+        with figures.canvas(out / f"{figure}{ending}", columns=1 + both, title=title) as panels:
             lines = tables.panel(shown, figure, published)
             figures.curves(panels[0], lines, title="published" if both else "", x="trials", y=y, log=True)
             if both:
                 lines = tables.panel(shown, figure, corrected)
                 figures.curves(panels[1], lines, title="corrections and auto", x="trials", y=y, log=True)
-    with figures.canvas(out / "figure6", title=titled("Fig. 6: started by LI (auto: by itself)", name)) as (axes,):
+    with figures.canvas(out / f"figure6{ending}", title=titled("Fig. 6: started by LI (auto: by itself)", name)) as (
+        axes,
+    ):
         figures.curves(axes, tables.panel(shown, "figure6", [*FOUR, "auto"]), x="trials", y=y, log=True)
 
 

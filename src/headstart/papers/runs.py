@@ -99,9 +99,9 @@ class Arm:
 
 @dataclass(frozen=True)
 class Itself:
-    """A surrogate that knows the past as its own start: it proposes from the first trial on."""
+    """A surrogate that knows the past, by name or itself, as its own start: it proposes from the first trial on."""
 
-    surrogate: str
+    surrogate: Any
 
     def begin(self, past: Past, *, n: int, features: Features | None, rng: np.random.Generator) -> Proposals:
         model = resolve_surrogate(self.surrogate).begin(past.space, past, features=features, rng=rng)

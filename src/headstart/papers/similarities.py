@@ -96,15 +96,15 @@ def _line(figure: str, outcome: Outcome, part: str) -> Line:
     return tables.line(figure, name, tasks, outcome.curves(part), method=name, surrogate=surrogate)
 
 
-def draw(shown: pd.DataFrame, out: Path, name: str) -> None:
-    """Both figures, from their summary."""
+def draw(shown: pd.DataFrame, out: Path, name: str, ending: str = "") -> None:
+    """Both figures, from their summary. ending: of one kind of picture, for that alone."""
     published = [m.name for m in PUBLISHED]
     x = "number of initial configurations"
-    with figures.canvas(out / "figure1", columns=2, title=titled("Fig. 1: starts", name)) as (left, right):
+    with figures.canvas(out / f"figure1{ending}", columns=2, title=titled("Fig. 1: starts", name)) as (left, right):
         figures.curves(left, tables.panel(shown, "figure1", published, RANK), x=x, y="average rank")
         everyone = tables.panel(shown, "figure1", [*published, *(m.name for m in NEW)])
         figures.curves(right, everyone, x=x, y="average normalised MCR")
-    with figures.canvas(out / "figure2", columns=2, title=titled("Fig. 2: the long term", name)) as panels:
+    with figures.canvas(out / f"figure2{ending}", columns=2, title=titled("Fig. 2: the long term", name)) as panels:
         for axes, surrogate in zip(panels, BOTH, strict=True):
             curves = tables.panel(shown, f"figure2 {surrogate}", published, RANK)
             figures.curves(axes, curves, title=surrogate, x="trials", y="average rank")
