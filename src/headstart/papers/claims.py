@@ -47,8 +47,8 @@ ORIGINAL = (
 )
 
 EDGES = (
-    "By itself SCoT begins badly: a linear ranking is best at an edge of the space, where its proposals are twice as often "
-    "as the best configurations. With plain ranks it begins at less than half the distance "
+    "By itself SCoT begins badly: a linear ranking is best at an edge of the space, where its proposals are twice as "
+    "often as the best configurations. With plain ranks it begins at less than half the distance "
     "(`benchmarks/scot_ranking.py`)."
 )
 
