@@ -103,7 +103,7 @@ def draw(shown: pd.DataFrame, out: Path, name: str, ending: str = "") -> None:
     with figures.canvas(out / f"figure1{ending}", columns=2, title=titled("Fig. 1: starts", name)) as (left, right):
         figures.curves(left, tables.panel(shown, "figure1", published, RANK), x=x, y="average rank")
         everyone = tables.panel(shown, "figure1", [*published, *(m.name for m in NEW)])
-        figures.curves(right, everyone, x=x, y="average normalised MCR")
+        figures.curves(right, everyone, x=x, y="average normalised MCR", log=True)
     with figures.canvas(out / f"figure2{ending}", columns=2, title=titled("Fig. 2: the long term", name)) as panels:
         for axes, surrogate in zip(panels, BOTH, strict=True):
             curves = tables.panel(shown, f"figure2 {surrogate}", published, RANK)
