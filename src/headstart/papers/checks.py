@@ -40,10 +40,6 @@ class Compare:
     measure: str = DISTANCE
     later: tuple[str, int] | None = None
 
-    @property
-    def digits(self) -> int:
-        return 2 if self.measure == RANK else 3
-
     def __str__(self) -> str:
         return f"{self.first} − {self.second}" + (f" after {self.later[1]}" if self.later else "")
 
@@ -94,10 +90,15 @@ class Found:
 
     def __str__(self) -> str:
         """−.093 ± .030 in one piece, bold where it is beyond chance."""
-        digits = self.check.digits
+        digits = decimals(self.check.measure)
         gap = f"{self.difference:+.{digits}f}".replace("0.", ".", 1).replace("-", "−")
         text = f"{gap}{TIED}±{TIED}{number(self.se, digits)}"
         return f"**{text}**" if abs(self.beyond) >= CHANCE else text
+
+
+def decimals(measure: str) -> int:
+    """How many are shown."""
+    return 2 if measure == RANK else 3
 
 
 def number(value: float, digits: int) -> str:

@@ -22,6 +22,7 @@ from headstart.papers.checks import (
     Claim,
     Compare,
     Results,
+    decimals,
     number,
     verdict,
 )
@@ -397,10 +398,9 @@ def _means(results: Sequence[Results], claims: Sequence[Claim]) -> list[str]:
         names = list(dict.fromkeys(name for one in results for name in one.lines(figure, measure)))
         title = f"{figure.replace('figure', 'Fig. ')}{', average rank' if measure == RANK else ''}"
         rows = [[f"{title}, after {BETWEEN.join(map(str, after))}", *(one.history for one in results)]]
-        digits = 2 if measure == RANK else 3
         for name in names:
             found = ([one.mean(figure, measure, name, trial) for trial in after] for one in results)
-            rows.append([name, *(BETWEEN.join(number(m[0], digits) for m in means if m) for means in found)])
+            rows.append([name, *(BETWEEN.join(number(m[0], decimals(measure)) for m in means if m) for means in found)])
         parts.append(_table(rows))
     return parts
 

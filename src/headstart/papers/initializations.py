@@ -173,9 +173,8 @@ def draw(shown: pd.DataFrame, out: Path, name: str, ending: str = "") -> None:
             if both:
                 lines = tables.panel(shown, figure, corrected)
                 figures.curves(panels[1], lines, title="corrections and auto", x="trials", y=y, log=True)
-    with figures.canvas(out / f"figure6{ending}", title=titled("Fig. 6: started by LI (auto: by itself)", name)) as (
-        axes,
-    ):
+    title = titled("Fig. 6: started by LI (auto: by itself)", name)
+    with figures.canvas(out / f"figure6{ending}", title=title) as (axes,):
         figures.curves(axes, tables.panel(shown, "figure6", [*FOUR, "auto"]), x="trials", y=y, log=True)
 
 
