@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -446,6 +447,25 @@ def test_a_row_of_the_page_has_verdict_differences_and_means(tmp_path: Path) -> 
     assert "| LI is consistently the best start (Fig. 1, after 3 · 5 · 10) | not run |  |" in text
 
 
+def test_the_page_says_how_often_runs_were_repeated_and_what_that_leaves_open(tmp_path: Path) -> None:
+    """RBI, four repetitions on two tasks, standard deviations .2 and 0: √(.1² + 0²)/2 = .05. NBI: always the same."""
+    folder = tmp_path / "here"
+    folder.mkdir()
+    spread = 0.2 * np.sqrt(3 / 4)  # half of four above and half below: a sample standard deviation of .2
+    rbi = np.array([[[0.5 + sign * spread], [0.9]] for sign in (1, -1, 1, -1)])
+    lines = [
+        tables.line("figure1", name, ["t0", "t1"], curves, method=name)
+        for name, curves in (("RBI", rbi), ("NBI", np.array([[[0.4], [0.6]]])))
+    ]
+    about = {"seed": 0, "quick": False, "tasks": 2}
+    tables.aggregate(lines, folder, tables.description("initializations", "two tasks", repetitions=2, **about))
+    text = claims.write([folder], tmp_path / "page.md")
+    assert "2 data sets, up to 1 trials, 2 repetitions, where most depends on chance 4 " in text
+    assert "others would move no mean by more than about .050 (one standard error)" in text
+    tables.aggregate(lines, folder, tables.description("initializations", "two tasks", repetitions=1, **about))
+    assert "up to 1 trials, 1 repetition." in claims.write([folder], tmp_path / "page.md")
+
+
 def test_results_that_are_not_there_are_named(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="--results"):
         claims.write([], tmp_path / "page.md")
@@ -453,5 +473,9 @@ def test_results_that_are_not_there_are_named(tmp_path: Path) -> None:
         claims.write([tmp_path], tmp_path / "page.md")
     (tmp_path / "about.json").write_text("[]", encoding="utf-8")
     with pytest.raises(ValueError, match="does not say which paper"):
+        claims.write([tmp_path], tmp_path / "page.md")
+    about = {"paper": "initializations", "history": "h", "tasks": 2, "repetitions": "many"}
+    (tmp_path / "about.json").write_text(json.dumps(about), encoding="utf-8")
+    with pytest.raises(ValueError, match=r"repetitions .* 'many'"):
         claims.write([tmp_path], tmp_path / "page.md")
     assert not (tmp_path / "page.md").exists()

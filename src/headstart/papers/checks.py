@@ -121,6 +121,9 @@ class Results:
         about = read_json(folder / tables.ABOUT, "a description of results")
         if not isinstance(about, dict) or not {"paper", "history", "tasks"} <= set(about):
             raise ValueError(f"{folder / tables.ABOUT} does not say which paper, history and tasks it is about")
+        times = about.get("repetitions", 1)
+        if not isinstance(times, int) or times < 1:
+            raise ValueError(f"repetitions in {folder / tables.ABOUT} must be a number from 1, but got {times!r}")
         return cls(folder.name, about, tables.read(folder / tables.SUMMARY), tables.read(folder / tables.CONTRASTS))
 
     @property
@@ -130,6 +133,11 @@ class Results:
     @property
     def history(self) -> str:
         return str(self.about["history"])
+
+    @property
+    def repetitions(self) -> int:
+        """As asked for; what depends on nothing but chance has more, what does not depend on it one."""
+        return int(self.about.get("repetitions", 1))
 
     def find(self, check: Compare) -> list[Found]:
         """The comparison after each of its trials, as far as it was run."""

@@ -413,12 +413,14 @@ def _table(rows: Sequence[Sequence[str]]) -> str:
 def _about(one: Results) -> str:
     """Which runs a column stands for."""
     s = one.summary
-    times = pd.to_numeric(s["repetitions"], errors="coerce").dropna().astype(int)
-    least, most = int(times.min()), int(times.max())
-    text = f"- *{one.history}*: {one.about['tasks']} data sets, up to {int(s['trial'].max())} trials"
-    text += f", {least} repetition{'s' * (least > 1)}" if least == most else f", {least} to {most} repetitions"
-    if most > 1:
+    text = f"- *{one.history}*: {one.about['tasks']} data sets, up to {int(s['trial'].max())} trials, "
+    if one.repetitions == 1:
+        text += "1 repetition"
+    else:
+        most = int(pd.to_numeric(s["repetitions"], errors="coerce").max())
         worst = float(s.loc[s["measure"] == DISTANCE, "se_repetitions"].max())
-        text += f"; repeating what was repeated would move no mean by more than about {number(worst, 3)} "
-        text += "(one standard error), of what was run once that is not known"
+        text += (
+            f"{one.repetitions} repetitions, where most depends on chance {most} (and one of what was the same twice); "
+        )
+        text += f"others would move no mean by more than about {number(worst, 3)} (one standard error)"
     return text + ("; a quick run, so rough." if one.about.get("quick") else ".")

@@ -41,7 +41,7 @@ LONG_FIGURES = {"GP": "figure2", "RF": "figure3", "SCoT": "figure4", "MKLGP": "f
 
 STARTS, FIVE, TRIALS = 10, 5, 50  # I of Fig. 1, I of the long term, and T
 REPETITIONS = 10
-RANDOM = {"GP": 5, "RF": 2, "SCoT": 2, "MKLGP": 2}  # RBI and No Init get this many times as many
+RANDOM = {"GP": 5, "RF": 5, "SCoT": 2, "MKLGP": 2}  # RBI and No Init get this many times as many
 SIMULATED = 10  # and this many for a start by RBI whose expectation is not known
 QUICK = {"tasks": 8, "trials": 15, "repetitions": 1}
 
@@ -70,7 +70,7 @@ def run(
     work = runs.Work(history, tasks, out / "pieces", seed=seed, jobs=jobs, progress=progress)
     starts = work.run(arms[0], "starts")
     long = work.run(arms[1], "searches")
-    about = {"paper": "initializations", "history": name, "seed": seed, "quick": quick, "tasks": len(tasks)}
+    about = tables.description("initializations", name, seed=seed, quick=quick, tasks=len(tasks), repetitions=times)
     shown = tables.write([*start_lines(history, tasks, starts), *long_lines(tasks, long)], out, about)
     draw(shown, out, name)
     return text(shown, out, name, quick, len(history))

@@ -56,7 +56,7 @@ def run(
     work = runs.Work(history, tasks, out / "pieces", seed=seed, jobs=jobs, progress=progress)
     long = work.run(long_arms(times, trials), "searches")
     starts = work.run(start_arms(times, quick), "starts")
-    about = {"paper": "similarities", "history": name, "seed": seed, "quick": quick, "tasks": len(tasks)}
+    about = tables.description("similarities", name, seed=seed, quick=quick, tasks=len(tasks), repetitions=times)
     shown = tables.write(lines(tasks, long, starts), out, about)
     draw(shown, out, name)
     return text(shown, out, name, quick, len(history))

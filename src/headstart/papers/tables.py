@@ -163,6 +163,14 @@ def standard_error(values: Array) -> Array:
     return np.asarray(values.std(axis=0, ddof=1) / np.sqrt(n)) if n > 1 else np.zeros(values.shape[1:])
 
 
+def description(
+    paper: str, history: str, *, seed: int, quick: bool, tasks: int, repetitions: int | None = None
+) -> dict[str, Any]:
+    """Which runs tables stand for. repetitions: as asked for, where the runs of a paper are repeated at all."""
+    told = {"paper": paper, "history": history, "seed": seed, "quick": quick, "tasks": tasks}
+    return told if repetitions is None else {**told, "repetitions": repetitions}
+
+
 def write(lines: Sequence[Line], out: Path, about: Mapping[str, Any]) -> pd.DataFrame:
     """The three tables as CSV files, and what they are about as JSON; returns the summary."""
     with replacing(out / RESULTS) as temporary:
@@ -217,13 +225,7 @@ def aggregate_siamese(frame: pd.DataFrame, out: Path, *, seed: int, quick: bool)
     """What the page needs of the results of `papers/siamese.py`."""
     lines = siamese_lines(frame)
     tasks = max(len(line.tasks) for line in lines)
-    about = {
-        "paper": "siamese",
-        "history": "made here (three data sets in Fig. 9)",
-        "seed": seed,
-        "quick": quick,
-        "tasks": tasks,
-    }
+    about = description("siamese", "made here (three data sets in Fig. 9)", seed=seed, quick=quick, tasks=tasks)
     aggregate(lines, out, about)
 
 
