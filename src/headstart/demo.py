@@ -15,7 +15,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from headstart import figures, library
-from headstart.history import History, closest
+from headstart.arguments import closest
+from headstart.history import History
 from headstart.library import datasets, svm
 from headstart.optimizer import Optimizer
 from headstart.parameters import Array

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from headstart.history import closest
+from headstart.arguments import closest
 from headstart.parameters import Categorical, Parameter
 from headstart.reconciliation import defaults_of
 from headstart.space import Config, Space

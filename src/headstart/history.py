@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from headstart.arguments import closest
 from headstart.foreign import as_space
 from headstart.parameters import Array
 from headstart.pooling import averaged, distinct
@@ -282,8 +283,8 @@ class History:
 
         space: None: told from the columns that are left and not in `ignore` (see `headstart.inference`).
         task, value: the columns with the task's name and the result; cost, count (optional): what it cost, and
-        of how many evaluations it is the mean. features: a frame indexed by task. A missing parameter is
-        inactive, a missing value a failed trial; repeats of a configuration on a task are averaged.
+        of how many evaluations it is the mean. features: a frame indexed by task, or a dict of dicts. A missing
+        parameter is inactive, a missing value a failed trial; repeats of a configuration on a task are averaged.
         """
         from headstart.formats.tables import Columns, from_frame
 
@@ -305,7 +306,10 @@ class History:
         ignore: Collection[str] = (),
         info: Mapping[str, Any] | None = None,
     ) -> History:
-        """A history from a CSV file; the arguments are those of `from_frame`."""
+        """A history from a CSV file; the arguments are those of `from_frame`.
+
+        Of a file that `save` wrote, the last columns are taken for the counts and costs that they are.
+        """
         from headstart.formats.tables import Columns, read_csv
 
         columns = Columns(task, value, cost, count)
@@ -465,14 +469,6 @@ def checked_features(features: Any) -> Features | None:
             f"features must be a dict such as hs.metafeatures(X, y) gives, but got {type(features).__name__}"
         )
     return features
-
-
-def closest(name: str, names: Sequence[str]) -> str:
-    """'; did you mean …?' for an error message, or nothing."""
-    from difflib import get_close_matches
-
-    matches = get_close_matches(str(name), list(names), n=3, cutoff=0.5)
-    return f"; did you mean {' or '.join(map(repr, matches))}?" if matches else ""
 
 
 def _listed(names: str | Iterable[str]) -> list[str]:

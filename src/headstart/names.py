@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from headstart.history import closest
+from headstart.arguments import closest
 from headstart.past import Past
 from headstart.strategies.auto import Auto
 from headstart.strategies.base import Strategy
@@ -60,6 +60,11 @@ def resolve_strategy(init: Any, past: Past | None) -> Strategy | None:
 def strategy_name(init: Any) -> str:
     """For the record: the name itself, or the object's description."""
     return init if isinstance(init, str) else repr(init)
+
+
+def needs_past(surrogate: Any) -> bool:
+    """Whether a surrogate, by name or itself, is nothing without past runs."""
+    return isinstance(resolve_surrogate(surrogate), (SCoT, MKLGP, TransferredPrior))
 
 
 def resolve_surrogate(surrogate: Any, strategy: Strategy | None = None) -> Surrogate:

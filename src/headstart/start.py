@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from headstart import __version__
+from headstart.arguments import whole
 from headstart.exports import exported, points
 from headstart.files import read_json, replacing, write_json
 from headstart.foreign import as_space
@@ -49,7 +50,8 @@ class Start:
     def __post_init__(self) -> None:
         if not self.configs:
             raise ValueError("a start needs at least one configuration")
-        self.space.to_values(self.configs)
+        native = self.space.from_values(self.space.to_values(self.configs))  # checked, and of plain types
+        object.__setattr__(self, "configs", native)
         for name in ("serves", "expected"):
             if getattr(self, name) and len(getattr(self, name)) != len(self.configs):
                 raise ValueError(f"{name} must have one entry per configuration, or none at all")
@@ -138,7 +140,7 @@ class Start:
                 int(data.get("tasks", 0)),
                 str(data.get("version", "")),
             )
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise ValueError(f"{path} is damaged: {error}") from error
 
 
@@ -156,8 +158,7 @@ def learn(
     Adaptive methods give what they would propose if nothing were told in between.
     """
     history, features = checked(history), checked_features(features)
-    if n < 1:
-        raise ValueError(f"n must be at least 1, but got {n}")
+    n, seed = whole("n", n, 1), whole("seed", seed, 0)
     if n > history.space.size:
         raise ValueError(f"n={n}, but the space has only {history.space.size:,.0f} configurations")
     past_rng, rng = (np.random.default_rng([seed, i]) for i in range(2))
@@ -188,7 +189,7 @@ def _described(past: Past, V: Array, method: str, seed: int) -> Start:
         past.space,
         past.space.from_values(V),
         serves=np.bincount(best, minlength=len(V)).tolist(),
-        expected=[round(float(x), 6) for x in np.minimum.accumulate(F, axis=0).mean(axis=1)],
+        expected=[round(max(0.0, float(x)), 6) for x in np.minimum.accumulate(F, axis=0).mean(axis=1)],
         method=method,
         seed=seed,
         tasks=len(past),

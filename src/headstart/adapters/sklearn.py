@@ -21,9 +21,10 @@ from sklearn.svm import SVC
 from sklearn.utils import check_random_state
 
 from headstart import library
+from headstart.arguments import closest, whole
 from headstart.features import FEATURE_NAMES, metafeatures
 from headstart.foreign import as_space
-from headstart.history import History, closest, log
+from headstart.history import History, log
 from headstart.optimizer import Optimizer, Trial
 from headstart.parameters import Categorical, Float, Int, Parameter
 from headstart.reconciliation import report
@@ -111,9 +112,7 @@ class HeadstartSearchCV(BaseSearchCV):  # type: ignore[misc]
     def fit(self, X: Any, y: Any = None, **params: Any) -> HeadstartSearchCV:
         """Search, then fit the best candidate on everything if `refit` says so."""
         for name in COUNTS:
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-                raise ValueError(f"{name} must be a whole number of at least 1, but got {value!r}")
+            whole(name, getattr(self, name), 1)
         space, history = resolve(self.estimator, self.space, self.history)
         features = _features(self.estimator, history, X, y)
         self._optimizer = Optimizer(

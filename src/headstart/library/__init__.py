@@ -14,7 +14,8 @@ from __future__ import annotations
 
 from importlib.resources import as_file, files
 
-from headstart.history import History, closest
+from headstart.arguments import closest
+from headstart.history import History
 
 _SUFFIX = ".parquet"
 

@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from headstart.history import closest
+from headstart.arguments import closest
 from headstart.library.datasets import MissingPackageError
 
 SIZE = 16

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from headstart.arguments import closest
 from headstart.distances import task_distances
 from headstart.library import building, datasets, load
 from headstart.siamese import Model, Recipe, Training, train
@@ -43,7 +44,11 @@ def build(
     out = Path(out)
     if not out.parent.is_dir():
         raise FileNotFoundError(f"cannot write {out}: the folder {out.parent} does not exist")
-    past = load(history) if only is None else load(history).only(only)
+    past = load(history)
+    if only is not None:
+        if unknown := [name for name in only if name not in past.tasks]:
+            raise ValueError(f"there is no data set {unknown[0]!r} in {history}{closest(unknown[0], past.tasks)}")
+        past = past.only(only)
     target = task_distances(past, "emd", rng=np.random.default_rng(seed))
     folder = out.parent if work is None else Path(work)
     folder.mkdir(parents=True, exist_ok=True)

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from headstart.arguments import whole
 from headstart.embedding import embedding_names
 from headstart.history import Features
 from headstart.past import Past
@@ -35,8 +36,7 @@ class NearestByMetric:
     k: int = 3
 
     def __post_init__(self) -> None:
-        if isinstance(self.k, bool) or not isinstance(self.k, int) or self.k < 1:
-            raise ValueError(f"k must be a whole number of at least 1, but got {self.k!r}")
+        whole("k", self.k, 1)
 
     def begin(self, past: Past, *, n: int, features: Features | None, rng: np.random.Generator) -> Run:
         return InOrder(past, nearest_by_metric(past, features), int(rng.integers(2**32)))
