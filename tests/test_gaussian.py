@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+import headstart as hs
 from headstart.gp import GP, Kernel, Prior, fit_kernel, likely_mean, log_marginal_likelihood
 from headstart.linalg import cholesky
 from headstart.parameters import Array, Float
 from headstart.space import Space
 from headstart.surrogates.base import Acquisition
-from headstart.surrogates.gaussian import Gaussian, GaussianModel, Warp, bend, refit_at, unbend
+from headstart.surrogates.gaussian import FAR, Gaussian, GaussianModel, Warp, bend, refit_at, unbend
 
 SPACE = Space({"x": Float(0, 1), "y": Float(0, 1)})
 POWERS = [-1.0, -0.3, 0.0, 0.5, 1.0, 1.7, 2.0, 2.4, 3.0]
@@ -65,7 +68,8 @@ def test_a_warp_keeps_the_order_and_can_be_undone(values: list[float], scale: fl
     order = np.argsort(losses, kind="stable")
     assert (np.diff(y[order]) >= -1e-9).all()
     wide = max(float(np.ptp(losses)), float(np.abs(losses).max()) * 1e-6)
-    np.testing.assert_allclose(warp.back(y), losses, atol=1e-5 * wide, rtol=1e-5)
+    told_apart = np.minimum(losses, warp.shift + FAR * warp.scale)  # disasters are not
+    np.testing.assert_allclose(warp.back(y), told_apart, atol=1e-5 * wide, rtol=1e-5)
 
 
 def test_losses_that_nearly_all_agree_can_be_warped() -> None:
@@ -215,3 +219,33 @@ def test_a_cluster_of_good_trials_does_not_pull_the_mean() -> None:
     far = np.array([[30.0, 30.0]])
     assert GP.fit(kernel, X, y, mean=mean).predict(far)[0][0] > -2.5
     assert GP.fit(kernel, X, y).predict(far)[0][0] < -3.0
+
+
+@pytest.mark.parametrize("times", [2, 4, 20])
+@pytest.mark.parametrize("penalty", [1e7, 1e9, 1e100, 1e155, sys.float_info.max])
+def test_a_penalty_of_any_size_leaves_ordinary_losses_apart(penalty: float, times: int) -> None:
+    ordinary = np.linspace(0.1, 0.5, 9)
+    warp = Warp.fit(np.append(ordinary, [penalty] * times))
+    y = warp(np.append(ordinary, penalty))
+    assert np.isfinite(y).all()
+    assert np.ptp(y[:-1]) > 0.05  # of the warped losses' standard deviation, most of which the penalties are
+    np.testing.assert_allclose(warp.back(y[:-1]), ordinary, rtol=1e-6)
+
+
+def test_penalties_hide_no_success_where_most_losses_are_the_same() -> None:
+    warp = Warp.fit(np.array([0.5] * 7 + [0.4, 0.3, 1e9]))
+    best, plateau = warp(np.array([0.3, 0.5]))
+    assert plateau - best > 0.5
+    tiny = Warp.fit(np.append(np.linspace(1e-10, 5e-10, 9), sys.float_info.max))  # no overflow either
+    assert np.isfinite(tiny(np.array([1e-10, sys.float_info.max]))).all()
+
+
+def test_a_search_goes_on_after_the_worst_finite_loss() -> None:
+    def objective(config: dict[str, float]) -> float:
+        return sys.float_info.max if config["x"] < 0.2 else (config["x"] - 0.5) ** 2
+
+    space = hs.Space({"x": hs.Float(0, 1)})
+    result = hs.minimize(objective, space, n_trials=18, n_init=8, seed=0, surrogate="gp")
+    assert len(result.trials) == 18
+    assert max(trial.value or 0 for trial in result.trials) == sys.float_info.max
+    assert result.best_value < 1e-4

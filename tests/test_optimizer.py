@@ -688,3 +688,40 @@ def test_numbers() -> None:
     assert number(3) == 3.0
     assert number(np.array(2.5)) == 2.5
     assert number(None) is None
+
+
+# -- where spaces end ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("init", ["auto", "random"])
+def test_a_larger_finite_space_is_used_up_during_the_start_too(init: str) -> None:
+    optimizer = Optimizer(Space({"x": Int(1, 1100)}), init=init, n_init=2000, seed=0)
+    for x in range(1, 1100):
+        optimizer.tell({"x": x}, None)
+    assert optimizer.ask() == {"x": 1100}
+    with pytest.raises(ValueError, match="all 1,100 configurations of the space have been tried or are running"):
+        optimizer.ask()
+
+
+def test_a_range_that_holds_few_numbers_ends_the_search() -> None:
+    space = Space({"x": Float(1.0, 1.0 + 1e-12)})
+    trials = minimize(lambda config: config["x"], space, n_trials=100, n_init=100, seed=0).trials
+    values = {trial.config["x"] for trial in trials}
+    assert len(values) == len(trials) < 100
+
+
+def test_what_a_start_does_not_hold_is_not_called_a_start() -> None:
+    """Three configurations that are one in a narrower space."""
+    start = Start(Space({"x": Float(0, 1)}), [{"x": 0.1}, {"x": 0.2}, {"x": 0.3}])
+    optimizer = Optimizer(Space({"x": Float(0.6, 1)}), init=start, seed=0)
+    for _ in range(3):
+        config = optimizer.ask()
+        optimizer.tell(config, config["x"])
+    assert [trial.origin for trial in optimizer.trials] == ["start", "surrogate", "surrogate"]
+    assert optimizer.trials[0].config == {"x": 0.6}
+
+
+def test_the_state_of_a_search_that_was_all_start_is_that_of_such_an_optimizer() -> None:
+    space = Space({"x": Float(0, 1)})
+    state = minimize(lambda config: config["x"], space, n_trials=3, seed=1).state
+    assert len(Optimizer(space, n_init=3, seed=1).restore(state).trials) == 3

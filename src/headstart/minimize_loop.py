@@ -8,8 +8,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
+from headstart.arguments import whole
 from headstart.history import Features, History, log
 from headstart.optimizer import Optimizer, Trial, best_of_trials, number
 from headstart.progress import Progress
@@ -25,7 +24,8 @@ class Result:
     """What a search found.
 
     trials: every trial, in order. interrupted: whether the search was stopped by the keyboard before its end.
-    state: for `restore` of an `Optimizer` made with the same arguments, to go on from here.
+    state: for `restore` of an `Optimizer` made with the same arguments, to go on from here; if n_trials was less
+    than n_init, the whole search was the start, and that of an `Optimizer` with n_init=n_trials.
     """
 
     trials: list[Trial] = field(repr=False)
@@ -82,11 +82,10 @@ def minimize(
     >>> result = minimize(lambda config: (config["x"] - 1) ** 2, Space({"x": Float(-5, 5)}), n_trials=20)
     >>> result.best_config
     """
-    if isinstance(n_trials, bool) or not isinstance(n_trials, (int, np.integer)) or n_trials < 1:
-        raise ValueError(f"n_trials must be a whole number of at least 1, but got {n_trials!r}")
+    n_trials = whole("n_trials", n_trials, 1)
     if n_trials < n_init:
         log.warning("n_init=%d, but there are only %d trials: all of them belong to the start", n_init, n_trials)
-        n_init = int(n_trials)
+        n_init = n_trials
     optimizer = Optimizer(space, history, init, n_init, surrogate, acquisition, features, candidates, direction, seed)
     interrupted = False
     try:

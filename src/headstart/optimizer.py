@@ -9,24 +9,26 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any
 
 import numpy as np
 
+from headstart.arguments import whole
 from headstart.foreign import as_space
 from headstart.history import DIRECTIONS, Features, History, checked, checked_features, log
 from headstart.names import resolve_strategy, resolve_surrogate
 from headstart.parameters import Array
 from headstart.past import Past
-from headstart.proposal import LISTABLE, best_candidate, best_in_space, tried
+from headstart.proposal import LISTABLE, best_candidate, best_in_space, distinct, tried
 from headstart.quasirandom import halton
 from headstart.reconciliation import report
 from headstart.space import Config, Space
 from headstart.start import Start
-from headstart.strategies.base import ExhaustedError, Run, Told, anywhere, fresh
+from headstart.strategies.base import ExhaustedError, Run, Told, anywhere, configurations, fresh
 from headstart.surrogates.base import Acquisition
 from headstart.threads import one_thread
+
+EVENLY = 16  # rounds of 256 configurations spread evenly, before what is left is listed
 
 
 @dataclass(frozen=True)
@@ -91,11 +93,9 @@ class Optimizer:
         self.space = as_space(space)
         if direction not in DIRECTIONS:
             raise ValueError(f"direction must be 'minimize' or 'maximize', but got {direction!r}")
-        if isinstance(n_init, bool) or not isinstance(n_init, (int, np.integer)) or n_init < 1:
-            raise ValueError(f"n_init must be a whole number of at least 1, but got {n_init!r}")
         features = checked_features(features)
         self.direction = direction
-        self.n_init = int(n_init)
+        self.n_init = whole("n_init", n_init, 1)
         self.acquisition = Acquisition(acquisition).name
         self.seed = _seed(seed)
         self.history = None if history is None else _fitting(checked(history), self.space)
@@ -109,9 +109,9 @@ class Optimizer:
         self._origin = "start" if isinstance(init, Start) else "strategy"
         self._run: Run | None = None
         if isinstance(init, Start):
-            plan = self.space.to_values(init.fitted(self.space).configs)
+            plan = distinct(self.space.to_values(init.fitted(self.space).configs))
             self.n_init = min(self.n_init, len(plan))
-            strategy, self._run = None, Given(plan, self.space, self.seed)
+            strategy, self._run = None, Given(plan, self.space)
         else:
             strategy = resolve_strategy(init, self.past)
             if strategy is not None:
@@ -194,10 +194,7 @@ class Optimizer:
         return i
 
     def _exhausted(self) -> str:
-        if self._pool is not None:
-            what = f"{len(self._pool):,} candidates"
-        else:
-            what = f"{self.space.size:,.0f} configurations of the space"
+        what = f"{len(self._pool):,} candidates" if self._pool is not None else configurations(self.space)
         running = f" or are running ({len(self._pending)})" if self._pending else ""
         return f"all {what} have been tried{running}; there is nothing left to ask for"
 
@@ -315,12 +312,12 @@ class Optimizer:
 
 
 def filling(space: Space, seed: int) -> Iterator[Array]:
-    """Configurations spread evenly over the space, without end; all of them in random order if they are few."""
-    if space.size <= LISTABLE:
-        yield from anywhere(space, seed)
-    rng = np.random.default_rng(seed)
-    while space.size > LISTABLE:
-        yield from space.from_cube(halton(256, len(space), rng=rng))
+    """Configurations spread evenly over the space; in the end, or if they are few, all of them in random order."""
+    if space.size > LISTABLE:
+        rng = np.random.default_rng(seed)
+        for _ in range(EVENLY):
+            yield from space.from_cube(halton(256, len(space), rng=rng))
+    yield from anywhere(space, seed)
 
 
 def best_of_trials(trials: Sequence[Trial], direction: str) -> Trial:
@@ -337,9 +334,7 @@ def _seed(seed: int | None) -> int:
     """The seed itself, or a new one that is not known beforehand."""
     if seed is None:
         return int(np.random.SeedSequence().generate_state(1, np.uint64)[0] >> 1)
-    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
-        raise ValueError(f"seed must be a whole number of at least 0, or None, but got {seed!r}")
-    return int(seed)
+    return whole("seed", seed, 0, or_none=True)
 
 
 def _fitting(history: History, space: Space) -> History:
@@ -353,14 +348,13 @@ def _fitting(history: History, space: Space) -> History:
 
 @dataclass(frozen=True)
 class Given:
-    """A run that follows a given list, then fills the space."""
+    """A run that follows a given list to its end."""
 
     plan: Array
     space: Space
-    seed: int
 
     def ask(self, told: Told) -> Array:
-        return fresh(chain(iter(self.plan), filling(self.space, self.seed)), told, self.space)
+        return fresh(iter(self.plan), told, self.space)
 
 
 def _pool(space: Space, candidates: Sequence[Mapping[str, Any]]) -> Array:

@@ -81,6 +81,11 @@ def tried(V: Array, told: Told) -> Mask:
     return np.array([key in known for key in _keys(V)], dtype=bool)
 
 
+def distinct(V: Array) -> Array:
+    """Each different row of V where it comes first."""
+    return np.asarray(V[sorted({key: i for i, key in reversed(list(enumerate(_keys(V))))}.values())])
+
+
 def _untried(V: Array, told: Told) -> Array:
     """The distinct rows of V that have not been tried."""
     known = set(_keys(told.V))

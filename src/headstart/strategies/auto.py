@@ -20,7 +20,7 @@ from headstart.history import Features
 from headstart.parameters import Array
 from headstart.past import Past
 from headstart.strategies.base import Run, Told, fresh
-from headstart.strategies.best import weights_by_features
+from headstart.strategies.best import has_features, weights_by_features
 from headstart.strategies.learned import rest
 from headstart.surrogates.base import Acquisition
 from headstart.surrogates.prior import ExpertsModel
@@ -45,7 +45,7 @@ class Auto:
         Z = past.space.encode_values(past.candidates)
         surfaces = past.surfaces
         run = AutoRun(past, surfaces, surfaces.at(Z), surfaces.spread(Z), Z, int(rng.integers(2**32)))
-        if n < 2 or not set(features or ()) & set(past.history.feature_names):
+        if n < 2 or not has_features(past, features):
             return run
         return replace(run, pair=_ordered_pair(run, weights_by_features(past, features)))
 

@@ -75,6 +75,9 @@ class Strategy(Protocol):
         ...
 
 
+ROUNDS = 256  # of 256 configurations, after which a space without a size counts as used up
+
+
 class ExhaustedError(ValueError):
     """Every configuration of a finite space has been tried."""
 
@@ -84,7 +87,12 @@ def fresh(proposals: Iterator[Array], told: Told, space: Space) -> Array:
     for v in proposals:
         if v not in told:
             return v
-    raise ExhaustedError(f"all {space.size:,.0f} configurations of the space have been tried")
+    raise ExhaustedError(f"all {configurations(space)} have been tried")
+
+
+def configurations(space: Space) -> str:
+    """How many there are, in words."""
+    return f"{space.size:,.0f} configurations of the space" if np.isfinite(space.size) else "values of the space"
 
 
 def best_of(past: Past, order: npt.NDArray[np.intp]) -> Iterator[Array]:
@@ -97,11 +105,14 @@ def best_of(past: Past, order: npt.NDArray[np.intp]) -> Iterator[Array]:
 
 
 def anywhere(space: Space, seed: int) -> Iterator[Array]:
-    """Space-filling configurations without end, or all of them if there are few; the same for the same seed."""
+    """Space-filling configurations, or all of them if there are few; the same for the same seed.
+
+    They end, after very many: a range so narrow that it holds only a few numbers is used up as well.
+    """
     rng = np.random.default_rng(seed)
     if space.size <= 1e5:
         V = space.grid()
         yield from V[rng.permutation(len(V))]
         return
-    while True:
+    for _ in range(ROUNDS):
         yield from space.sample_values(256, rng=rng, method="sobol")

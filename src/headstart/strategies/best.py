@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from headstart.history import Features
-from headstart.parameters import Array
+from headstart.parameters import Array, Mask
 from headstart.past import Past
 from headstart.strategies.base import Run, Told, anywhere, best_of, fresh
 from headstart.transfer import feature_weights
@@ -74,9 +74,7 @@ def feature_vectors(past: Past, features: Features | None) -> tuple[Array, Array
             "this method needs the new task's meta-features: pass features=hs.metafeatures(X, y), "
             "or choose a method that does without, such as 'auto', 'li' or 'ali'"
         )
-    new = np.array([features.get(name, np.nan) for name in past.history.feature_names], dtype=float)
-    M = past.history.feature_matrix()
-    of_use = np.isfinite(new) & np.isfinite(M).any(axis=0) if M.size else np.zeros(0, dtype=bool)
+    M, new, of_use = _shared(past, features)
     if not of_use.any():
         known = ", ".join(past.history.feature_names) or "none"
         raise ValueError(f"the new task shares no meta-feature with the history, which has {known}")
@@ -85,6 +83,17 @@ def feature_vectors(past: Past, features: Features | None) -> tuple[Array, Array
         mean, std = np.nanmean(M, axis=0), np.nanstd(M, axis=0)
     std = np.where(std > 0, std, 1.0)  # a constant feature tells nobody apart
     return (M - mean) / std, (new - mean) / std
+
+
+def has_features(past: Past, features: Features | None) -> bool:
+    """Whether there is any meta-feature that the new task and a past one have."""
+    return bool(_shared(past, features or {})[2].any())
+
+
+def _shared(past: Past, features: Features) -> tuple[Array, Array, Mask]:
+    new = np.array([features.get(name, np.nan) for name in past.history.feature_names], dtype=float)
+    M = past.history.feature_matrix()
+    return M, new, np.isfinite(new) & np.isfinite(M).any(axis=0) if M.size else np.zeros(0, dtype=bool)
 
 
 def feature_distance(M: Array, new: Array, p: float) -> Array:

@@ -29,6 +29,9 @@ BOUNDS = Bounds(noise=(1e-8, 1.0))
 them to the bottom (with the noise of `Prior()`, 1 % of the variance, it ends a little above)."""
 ALWAYS = 10  # trials up to which the hyperparameters are fitted anew to every trial
 POWERS = (-1.0, 3.0)  # of the warp
+FAR = 1e6  # quartile distances above the median beyond which one disaster is as bad as another
+BEYOND = 1e12  # and below it, where no record is like another, so that powers of them are finite
+HUGE = 1e300  # losses beyond it count as this one, so that differences are finite
 
 
 @dataclass(frozen=True)
@@ -115,7 +118,8 @@ class Warp:
     """A monotone map of losses: shifted, scaled, bent (Yeo and Johnson 2000), then shifted and scaled again.
 
     ψ(t) = ((1 + t)^λ − 1) / λ for t ≥ 0 and −((1 − t)^(2 − λ) − 1) / (2 − λ) for t < 0, with its limits, the
-    logarithms, at λ = 0 and λ = 2. λ = 1 bends nothing, less compresses the bad side, more the good side.
+    logarithms, at λ = 0 and λ = 2. λ = 1 bends nothing, less compresses the bad side, more the good side. t itself
+    ends at FAR, so that a penalty of any size leaves the ordinary losses apart, while these are a quarter at least.
     """
 
     shift: float = 0.0
@@ -127,13 +131,15 @@ class Warp:
     @classmethod
     def fit(cls, losses: Array) -> Warp:
         """The λ in POWERS under which the losses are most likely normal."""
-        low, shift, high = np.quantile(losses, [0.25, 0.5, 0.75])
-        scale, spread = float(high - low), float(np.std(losses))
-        if scale < 1e-6 * spread:  # most losses are the same, or as good as
-            scale = spread
+        ordinary = _ordinary(np.clip(losses, -HUGE, HUGE))
+        low, shift, high = np.quantile(ordinary, [0.25, 0.5, 0.75])
+        scale, gain = float(high - low), float(shift - ordinary[0])
+        if not scale > max(1e-6 * gain, 1e-12 * max(abs(low), abs(high))):  # most are the same, or as good as
+            unit = max(float(np.abs(ordinary).max()), 1e-300)
+            scale = unit * float(np.std(ordinary / unit))
         if not scale > 1e-12 * max(abs(shift), 1e-300):
             return cls(shift=float(shift))
-        t = (losses - shift) / scale
+        t = _standing(losses, float(shift), scale)
         # log likelihood (Yeo and Johnson, section 3): −n/2 log var ψ(t) + (λ − 1) Σ sign(t) log(1 + |t|)
         slope = float((np.sign(t) * np.log1p(np.abs(t))).sum())
         powers = np.arange(POWERS[0], POWERS[1] + 0.025, 0.05)
@@ -143,11 +149,25 @@ class Warp:
         return cls(float(shift), scale, float(powers[i]), float(bent[i].mean()), math.sqrt(variance[i]))
 
     def __call__(self, losses: Array) -> Array:
-        return np.asarray((bend((losses - self.shift) / self.scale, self.power) - self.mean) / self.spread)
+        bent = bend(_standing(losses, self.shift, self.scale), self.power)
+        return np.asarray((bent - self.mean) / self.spread)
 
     def back(self, y: Array) -> Array:
         """The losses that are mapped to y."""
         return np.asarray(unbend(y * self.spread + self.mean, self.power) * self.scale + self.shift)
+
+
+def _ordinary(losses: Array) -> Array:
+    """Sorted losses up to a leap of FAR times the range below it: what lies beyond are penalties."""
+    x = np.sort(losses)
+    with np.errstate(over="ignore"):
+        leaps = np.flatnonzero((np.diff(x) > FAR * (x[:-1] - x[0])) & (x[:-1] > x[0])) + 1
+    return x[: next((int(i) for i in leaps if 4 * i >= len(x)), len(x))]
+
+
+def _standing(losses: Array, shift: float, scale: float) -> Array:
+    with np.errstate(over="ignore"):
+        return np.asarray(np.clip((np.clip(losses, -HUGE, HUGE) - shift) / scale, -BEYOND, FAR))
 
 
 def bend(t: Array, power: float) -> Array:

@@ -101,7 +101,9 @@ def fit_joint(X: Array, M: Array, labels: Array, *, rng: np.random.Generator) ->
     """SE-ARD over configurations and meta-features together, by marginal likelihood (mean 0)."""
     bounds = Bounds(noise=(0.1, 1.0))  # scores are estimates: an exact fit to them would be one to chance
     group = (np.hstack([X, M]), labels)
-    return fit_kernel([group], rng=rng, restarts=1, mean=0.0, bounds=bounds, max_rows=len(X), max_total=8 * len(X))
+    return fit_kernel(
+        [group], rng=rng, restarts=1, mean=0.0, bounds=bounds, max_rows=max(2, len(X)), max_total=8 * max(2, len(X))
+    )
 
 
 def split(kernel: Kernel, d: int, M: Array) -> tuple[Kernel, Array]:
