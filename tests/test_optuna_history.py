@@ -14,6 +14,7 @@ import headstart as hs
 
 optuna = pytest.importorskip("optuna", reason="Optuna is not installed")
 
+import sqlalchemy  # noqa: E402
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution  # noqa: E402
 from optuna.trial import TrialState, create_trial  # noqa: E402
 
@@ -413,3 +414,93 @@ def test_learn_reads_a_storage(tmp_path: Path) -> None:
 )
 def test_bad_input_on_the_command_line_is_one_line(tmp_path: Path, arguments: tuple[str, ...], words: str) -> None:
     one_line(headstart(*arguments, cwd=tmp_path), words)
+
+
+# -- what others write meanwhile, and what has no place here -------------------------------------------------
+
+
+def test_a_trial_that_completes_while_the_storage_is_read_is_not_taken_for_a_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between any two queries a running trial completes with the best value, and another one begins."""
+    storage = fill(f"sqlite:///{tmp_path}/runs.db", n=1, trials=6)
+    study = optuna.load_study(study_name="past-0", storage=storage)
+    running = study.ask()
+    running.suggest_categorical("kernel", ["rbf", "poly", "linear"])
+    running.suggest_float("C", 2**-5, 2**6, log=True)
+    execute = sqlalchemy.Connection.execute
+    queries: list[str] = []
+
+    def meanwhile(self: Any, query: Any, *arguments: Any, **settings: Any) -> Any:
+        if "study_id = :study" in str(query):
+            queries.append(str(query))
+            if len(queries) == 2:
+                study.tell(running, -1.0)
+                study.ask().suggest_float("C", 2**-5, 2**6, log=True)
+        return execute(self, query, *arguments, **settings)
+
+    monkeypatch.setattr(sqlalchemy.Connection, "execute", meanwhile)
+    history = hs.History.from_optuna(storage)
+    assert len(queries) >= 3
+    assert "failed" not in " ".join(history.notes)
+    assert np.isfinite(history["past-0"].losses).all()
+    assert hs.History.from_optuna(storage)["past-0"].losses.min() == -1.0
+
+
+@pytest.mark.filterwarnings("ignore:Choices for a categorical distribution")
+@pytest.mark.parametrize("where", ["memory", "sqlite"])
+def test_a_parameter_that_has_no_place_here_is_left_out_and_named(where: str, tmp_path: Path) -> None:
+    storage = optuna.storages.InMemoryStorage() if where == "memory" else f"sqlite:///{tmp_path}/runs.db"
+
+    def objective(trial: optuna.Trial) -> float:
+        trial.suggest_categorical("layers", [(64,), (64, 32)])
+        trial.suggest_int("seed", 0, 2**62)
+        return trial.suggest_float("x", 0, 1)
+
+    optuna.create_study(storage=storage, study_name="a").optimize(objective, n_trials=4)
+    history = hs.History.from_optuna(storage)
+    assert list(history.space) == ["x"]
+    notes = " ".join(history.notes)
+    assert "the parameter 'layers' of a, which has no place in a space" in notes
+    assert "the parameter 'seed' of a" in notes
+
+
+@pytest.mark.filterwarnings("ignore:Choices for a categorical distribution")
+@pytest.mark.parametrize("where", ["memory", "sqlite"])
+def test_a_study_whose_choices_have_no_place_keeps_its_other_parameters(where: str, tmp_path: Path) -> None:
+    """Somebody changed tuples to text."""
+    storage = optuna.storages.InMemoryStorage() if where == "memory" else f"sqlite:///{tmp_path}/runs.db"
+    for name, choices in {"new": ["small", "large"], "old": [(64,), (64, 32)]}.items():
+        study = optuna.create_study(storage=storage, study_name=name, sampler=optuna.samplers.RandomSampler(seed=0))
+        study.optimize(
+            lambda trial, choices=choices: (
+                trial.suggest_float("x", 0, 1) + len(trial.suggest_categorical("l", choices))
+            ),
+            n_trials=4,
+        )
+    history = hs.History.from_optuna(storage)
+    assert history.tasks == ["new", "old"]
+    assert len(history["old"]) == 4
+    assert history.space["l"] == hs.Categorical(["small", "large"])
+    assert "the parameter 'l' of old, which has no place in a space" in " ".join(history.notes)
+    study = optuna.create_study(storage=storage, study_name="next")
+    study.sampler = hs.optuna.HeadstartSampler(storage, n_init=2, seed=0)
+    study.optimize(lambda trial: trial.suggest_float("x", 0, 1), n_trials=3)
+
+
+@pytest.mark.filterwarnings("ignore:Choices for a categorical distribution")
+def test_choices_within_choices_have_no_place_either() -> None:
+    study = optuna.create_study(sampler=hs.optuna.HeadstartSampler(None, seed=0))
+    study.optimize(
+        lambda trial: trial.suggest_float("x", 0, 1) + trial.suggest_categorical("l", [(64, [32]), (8, [4])])[0],
+        n_trials=3,
+    )
+    assert list(hs.History.from_optuna(study).space) == ["x"]
+
+
+def test_a_file_that_only_looks_like_a_journal_is_refused(tmp_path: Path) -> None:
+    for text in ('{"a": 1}\n', '{"op_code": 99}\n', '{"op_code": 0, "worker_id": "x"}\n'):
+        (tmp_path / "runs.log").write_text(text)
+        with pytest.raises(ValueError, match=r"runs\.log"):
+            hs.History.from_optuna(tmp_path / "runs.log")
+        one_line(headstart("learn", "runs.log", cwd=tmp_path), "runs.log")

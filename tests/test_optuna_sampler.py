@@ -338,6 +338,35 @@ def test_a_storage_without_earlier_trials_means_a_search_without_a_past(caplog: 
     assert tags(study) == [None, None]
 
 
+@pytest.mark.parametrize("surrogate", ["prior", "scot", "mklgp"])
+def test_the_first_study_of_a_storage_is_searched_whatever_the_surrogate(surrogate: str) -> None:
+    storage = optuna.storages.InMemoryStorage()
+    study = optuna.create_study(storage=storage, study_name="first")
+    study.sampler = hs.optuna.HeadstartSampler(storage, surrogate=surrogate, n_init=2, seed=0)
+    study.optimize(svm(), n_trials=4)
+    assert len(study.trials) == 4
+
+
+@pytest.mark.filterwarnings("ignore:Choices for a categorical distribution")
+def test_parameters_that_have_no_place_in_a_history_are_sampled_all_the_same(tmp_path: Path) -> None:
+    """A storage gives lists back for the tuples that were asked for."""
+
+    def objective(trial: optuna.Trial) -> float:
+        layers = trial.suggest_categorical("layers", [(64,), (64, 32)])
+        return (trial.suggest_float("x", 0, 1) - 0.3) ** 2 + len(layers)
+
+    url = f"sqlite:///{tmp_path}/runs.db"
+    for i, sampler in enumerate([optuna.samplers.RandomSampler(seed=0), hs.optuna.HeadstartSampler(None, seed=0)]):
+        study = optuna.create_study(storage=url, study_name=f"s{i}", sampler=sampler)
+        study.optimize(objective, n_trials=5)
+    study = optuna.create_study(
+        storage=url, study_name="new", sampler=hs.optuna.HeadstartSampler(url, n_init=2, seed=0)
+    )
+    study.optimize(objective, n_trials=4)
+    assert tags(study)[:2] == [0, 1]
+    assert all(set(trial.params) == {"x", "layers"} for trial in study.trials)
+
+
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
@@ -358,6 +387,8 @@ def test_bad_settings_are_refused_at_once(settings: dict[str, Any], words: str) 
 def test_a_strategy_needs_a_past() -> None:
     with pytest.raises(ValueError, match="learns from past runs"):
         hs.optuna.HeadstartSampler(None, init="rbi")
+    with pytest.raises(ValueError, match="surrogate='prior' learns from past runs; name a past"):
+        hs.optuna.HeadstartSampler(START, surrogate="prior")
 
 
 # -- keeping another sampler ---------------------------------------------------------------------------------------
@@ -372,6 +403,11 @@ def test_a_queued_start_runs_under_another_sampler_and_replaces_its_random_trial
     study.optimize(svm(1.2), n_trials=6)
     assert params(study)[:4] == START.configs
     assert tags(study) == [0, 1, 2, 3, None, None]
+
+
+def test_only_a_start_can_be_queued() -> None:
+    with pytest.raises(ValueError, match=r"enqueue takes a Start, .* but got History"):
+        hs.optuna.enqueue(optuna.create_study(), HISTORY)
 
 
 def test_nothing_is_queued_twice() -> None:

@@ -6,7 +6,7 @@ them lives in the adapters (`headstart.adapters.configspace`, `headstart.adapter
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ def as_space(space: Any) -> Space:
         return _from_configspace(space)
     if isinstance(space, Mapping) and space:
         if all(_is_optuna(entry) for entry in space.values()):
-            return Space({name: _from_optuna(name, entry) for name, entry in space.items()})
+            return Space({name: _named(name, _from_optuna, entry) for name, entry in space.items()})
         return Space(space)
     raise ValueError(
         "a space is a headstart.Space, a dict of its parameters, a ConfigSpace.ConfigurationSpace "
@@ -38,12 +38,19 @@ def _is_optuna(entry: Any) -> bool:
     return type(entry).__module__.startswith("optuna.")
 
 
-def _from_optuna(name: str, distribution: Any) -> Parameter:
+def _named(name: str, read: Callable[[Any], Parameter], entry: Any) -> Parameter:
+    try:
+        return read(entry)
+    except ValueError as error:
+        raise ValueError(f"parameter {name!r}: {error}") from error
+
+
+def _from_optuna(distribution: Any) -> Parameter:
     kind = type(distribution).__name__
     if kind == "CategoricalDistribution":
         return Categorical(distribution.choices)
     if kind not in ("IntDistribution", "FloatDistribution"):
-        raise ValueError(f"parameter {name!r}: cannot read a {kind}")
+        raise ValueError(f"cannot read a {kind}")
     low, high, step = distribution.low, distribution.high, distribution.step
     if low == high:
         return Categorical([low])

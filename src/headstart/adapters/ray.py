@@ -2,7 +2,9 @@
 
 For a space with conditions, or to keep headstart's own search, put the sampler inside Ray's Optuna searcher:
 
-    OptunaSearch(hs.optuna.suggest_all(space), sampler=hs.optuna.HeadstartSampler(history), metric=…, mode=…)
+    OptunaSearch(ask_for, sampler=hs.optuna.HeadstartSampler(history), metric=…, mode=…)
+
+where `ask_for(trial)` asks for the parameters as an objective of Optuna's does (docs/others.md has one).
 """
 
 from __future__ import annotations

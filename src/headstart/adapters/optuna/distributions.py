@@ -33,9 +33,17 @@ def _distribution(parameter: Parameter) -> BaseDistribution:
     return FloatDistribution(parameter.low, parameter.high, log=parameter.log, step=parameter.step)
 
 
-@lru_cache(maxsize=4096)
 def parameter_of(distribution: BaseDistribution) -> Parameter | None:
-    """Ours; None for one that we cannot express, such as choices that are objects."""
+    """Ours; None for one that we cannot express, such as choices that are lists."""
+    try:
+        hash(distribution)
+    except TypeError:  # choices that are lists, which is what a storage makes of tuples
+        return None
+    return _parameter_of(distribution)
+
+
+@lru_cache(maxsize=4096)
+def _parameter_of(distribution: BaseDistribution) -> Parameter | None:
     try:
         return as_space({"it": distribution})["it"]
     except ValueError:

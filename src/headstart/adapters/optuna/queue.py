@@ -17,10 +17,10 @@ from headstart.adapters.optuna.conditions import joined, shapes, telling
 from headstart.adapters.optuna.reading import FEATURES
 from headstart.adapters.optuna.search import Seen
 from headstart.adapters.optuna.storages import open_storage
+from headstart.arguments import closest
 from headstart.features import metafeatures
 from headstart.foreign import as_space
 from headstart.formats import some
-from headstart.history import closest
 from headstart.reconciliation import Change, report
 from headstart.space import Config, Space
 from headstart.start import Start
@@ -80,6 +80,10 @@ def enqueue(study: Study, start: Start, *, space: Any = None) -> Queued:
     does not fit is moved into the range or left out; what has been tried or is queued already is not queued again.
     Each trial carries `headstart:start` in its user attributes.
     """
+    if not isinstance(start, Start):
+        raise ValueError(
+            f"enqueue takes a Start, as hs.learn(history) and hs.Start.load(path) give, but got {type(start).__name__}"
+        )
     if len(study.directions) > 1:
         raise ValueError(
             f"a start is for one objective, but the study {study.study_name!r} has {len(study.directions)}"

@@ -120,7 +120,25 @@ def _finished(study: PastStudy, tally: _Tally) -> list[PastTrial]:
         return []
     tally.count("pruned", sum(t.state == TrialState.PRUNED for t in trials))
     tally.count("not finished", sum(not t.state.is_finished() for t in trials))
-    return [t for t in trials if t.state in (TrialState.COMPLETE, TrialState.FAIL) and t.params]
+    taken = _expressible([t for t in trials if t.state in (TrialState.COMPLETE, TrialState.FAIL)], study, tally)
+    return [t for t in taken if t.params]
+
+
+def _expressible(trials: list[PastTrial], study: PastStudy, tally: _Tally) -> list[PastTrial]:
+    """The trials without the parameters that have no place in a space, such as choices that are lists."""
+    kinds = {(name, id(kind)): kind for t in trials for name, kind in t.distributions.items()}
+    strange = {name: kind for (name, _), kind in kinds.items() if parameter_of(kind) is None}
+    if not strange:
+        return trials
+    for name, kind in sorted(strange.items()):
+        tally.odd.append(f"the parameter {name!r} of {study.name}, which has no place in a space: {kind!s:.80}")
+    return [
+        t._replace(
+            params={name: value for name, value in t.params.items() if name not in strange},
+            distributions={name: kind for name, kind in t.distributions.items() if name not in strange},
+        )
+        for t in trials
+    ]
 
 
 def _free_name(name: str, taken: Mapping[str, Any]) -> str:

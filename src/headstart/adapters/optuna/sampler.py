@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-import numpy as np
 from optuna import Study
 from optuna.distributions import BaseDistribution
 from optuna.samplers import BaseSampler, RandomSampler
@@ -21,9 +20,10 @@ from headstart.adapters.optuna.distributions import fitted
 from headstart.adapters.optuna.reading import FEATURES, NoPastError, read, read_features
 from headstart.adapters.optuna.search import Search, Settings
 from headstart.adapters.optuna.storages import is_past, opened, place
+from headstart.arguments import whole
 from headstart.foreign import as_space
 from headstart.history import Features, History, log
-from headstart.names import STRATEGIES, resolve_strategy, resolve_surrogate
+from headstart.names import STRATEGIES, needs_past, resolve_strategy
 from headstart.start import Start
 from headstart.surrogates.base import Acquisition
 
@@ -59,18 +59,17 @@ class HeadstartSampler(BaseSampler):
         self._past = _checked_past(past, studies)
         self._studies = studies
         self._start = past if isinstance(past, Start) else init if isinstance(init, Start) else None
-        if n_init is not None and (isinstance(n_init, bool) or not isinstance(n_init, int) or n_init < 1):
-            raise ValueError(f"n_init must be a whole number of at least 1, but got {n_init!r}")
+        if n_init is not None:
+            n_init = whole("n_init", n_init, 1)
         if self._start is None and (past is None or not isinstance(init, str) or init not in STRATEGIES):
             resolve_strategy(init, None)
-        resolve_surrogate(surrogate)
+        if needs_past(surrogate) and (past is None or isinstance(past, Start)):
+            raise ValueError(f"surrogate={surrogate!r} learns from past runs; name a past, or take surrogate='gp'")
         n_init = n_init or (len(self._start) if self._start is not None else N_INIT)
         self._settings = Settings(n_init, init, surrogate, Acquisition(acquisition).name)
         self._features = features
         self._space = None if space is None else as_space(space)
-        if seed is not None and (isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0):
-            raise ValueError(f"seed must be a whole number of at least 0, or None, but got {seed!r}")
-        self._seed = None if seed is None else int(seed)
+        self._seed = None if seed is None else whole("seed", seed, 0, or_none=True)
         self._independent = independent_sampler
         self._forget()
 

@@ -13,6 +13,7 @@ from headstart.adapters.optuna.claims import NOTHING, Claim, Other, losses, othe
 from headstart.adapters.optuna.conditions import Params, joined, placed, shapes, telling
 from headstart.adapters.optuna.distributions import parameter_of
 from headstart.history import Features, History, log
+from headstart.names import needs_past
 from headstart.optimizer import Optimizer
 from headstart.parameters import Array, Parameter
 from headstart.reconciliation import Change, report
@@ -43,14 +44,13 @@ class Seen:
         for trial in trials:
             if trial.number in self._read:
                 continue
-            for name, distribution in trial.distributions.items():
-                parameter = parameter_of(distribution)
-                if parameter is not None:
-                    self.parameters[name] = parameter
+            found = {name: parameter_of(distribution) for name, distribution in trial.distributions.items()}
+            known = {name: parameter for name, parameter in found.items() if parameter is not None}
+            self.parameters.update(known)
             if trial.state.is_finished():
                 self._read.add(trial.number)
-                if trial.state == TrialState.COMPLETE and trial.params:
-                    self.complete.append(trial.params)
+                if trial.state == TrialState.COMPLETE and known:
+                    self.complete.append({name: trial.params[name] for name in known})
 
 
 class Search:
@@ -143,7 +143,7 @@ class Search:
         """The optimizer for this space: learned anew only when the space has changed."""
         if self._optimizer is None or self._optimizer.space != space:
             history = self._history_in(space)
-            alone = self.history is not None and history is None
+            alone = history is None and (self.history is not None or needs_past(self.settings.surrogate))
             self._optimizer = Optimizer(
                 space,
                 history,

@@ -17,8 +17,8 @@ from optuna.storages.journal import JournalFileBackend
 from optuna.study import StudyDirection
 
 from headstart.adapters.optuna.trials import PastTrial, read_trials
+from headstart.arguments import closest
 from headstart.formats import some
-from headstart.history import closest
 
 SCHEMES = ("sqlite", "postgresql", "mysql", "mariadb", "oracle", "mssql")
 
@@ -142,7 +142,10 @@ def _open_file(path: Path) -> BaseStorage:
         return _open_database(f"sqlite:///{path}")
     if head and not head.startswith(b"{"):
         raise ValueError(f"{path} is no storage of Optuna: neither an SQLite database nor a journal")
-    return JournalStorage(JournalFileBackend(str(path)))
+    try:
+        return JournalStorage(JournalFileBackend(str(path)))
+    except (LookupError, AssertionError, AttributeError, TypeError, ValueError) as error:  # whatever replaying it gives
+        raise ValueError(f"{path} is no journal of Optuna, or it is damaged ({error!r:.80})") from error
 
 
 def _open_database(url: str) -> RDBStorage:

@@ -58,17 +58,21 @@ def _from_database(engine: sqlalchemy.Engine, study: int) -> list[PastTrial]:
     def rows(query: sqlalchemy.Executable) -> Iterable[Any]:
         return connection.execute(query, {"study": study})
 
+    # Others may write between the queries. A trial's parameters and value are there before it is said to be complete,
+    # so the states come first, and what belongs to a later trial is passed over.
     with engine.connect() as connection:
+        trials = sorted(rows(_TRIALS))
         values = {trial: value for trial, value, kind in rows(_VALUES) if kind == "FINITE"}
         found: dict[int, PastTrial] = {}
-        for trial, name, start, end in rows(_TRIALS):
+        for trial, name, start, end in trials:
             state = TrialState[name]
             found[trial] = PastTrial(state, _finite(state, values.get(trial, math.nan)), {}, {}, _seconds(start, end))
         for trial, name, value, text in rows(_PARAMS):
-            distribution = _distribution(text)
-            found[trial].params[name] = distribution.to_external_repr(value)
-            found[trial].distributions[name] = distribution
-    return [found[trial] for trial in sorted(found)]
+            if trial in found:
+                distribution = _distribution(text)
+                found[trial].params[name] = distribution.to_external_repr(value)
+                found[trial].distributions[name] = distribution
+    return list(found.values())
 
 
 @lru_cache(maxsize=4096)
