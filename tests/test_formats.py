@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import os
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import headstart as hs
 from headstart.features import FEATURE_NAMES
 from headstart.files import read_json, replacing, write_json
 from headstart.formats.authors import FEATURES, coarse, read_adaboost, read_svm
@@ -127,6 +130,9 @@ def without(*path: str) -> Any:
         (lambda t, h: (_set(t, "config.lr", pa.array([7.0] * len(t))), h), "'lr' does not fit Float [1e-05, 1]"),
         (lambda t, h: (_set(t, "config.text", pa.array(["z"] * len(t))), h), "'text' is 'z', which is not in"),
         (lambda t, h: (_set(t, "config.n", pa.nulls(len(t), pa.int64())), h), "'n' does not fit"),
+        (lambda t, h: (_set(t, "count", pa.array([0] * len(t))), h), "a count is a whole number from 1, but one is 0"),
+        (lambda t, h: (_set(t, "count", pa.nulls(len(t), pa.int64())), h), "a count is a whole number from 1"),
+        (lambda t, h: (t, {**h, "features": {"00": {"n": "x"}}}), "'n' of '00' is 'x' instead of a number"),
     ],
 )  # fmt: skip
 def test_a_damaged_parquet_file_is_refused(tmp_path: Path, change: Any, reason: str) -> None:
@@ -516,3 +522,117 @@ def test_the_adaboost_table(shared: Path) -> None:
     assert history.configs("A9A")[0] == {"iterations": 2, "product_terms": 2}
     assert history["A9A"].losses[0] == 0.2532
     assert len(coarse(history).V) == 12
+
+
+# -- tables as people have them --------------------------------------------------------------------------------
+
+
+def write(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_text_that_python_would_take_for_a_number_stays_text(tmp_path: Path) -> None:
+    path = write(tmp_path / "r.csv", "task,layers,x,value\na,64_32,1,1\na,128_64,2,2\nb,64_32,3,1\nb,１２,4,2\n")
+    assert hs.History.from_csv(path).space["layers"] == Categorical(["128_64", "64_32", "１２"])
+
+
+def test_a_file_that_save_wrote_is_read_with_its_counts_and_costs(tmp_path: Path) -> None:
+    frame = pd.DataFrame(
+        {"task": list("aabb"), "x": [1, 1, 1, 2], "value": [1.0, 2.0, 3.0, 4.0], "seconds": [5.0, 7.0, 1.0, 2.0]}
+    )
+    history = hs.History.from_frame(frame, cost="seconds")
+    history.save(tmp_path / "saved.csv")
+    for space in (None, history.space):
+        read = hs.History.from_csv(tmp_path / "saved.csv", space)
+        assert list(read.space) == ["x"]
+        for name in "ab":
+            np.testing.assert_array_equal(read[name].counts, history[name].counts)
+            np.testing.assert_array_equal(read[name].costs, history[name].costs)
+
+
+def test_what_is_said_of_counts_and_costs_comes_before_what_save_would_mean_by_them(tmp_path: Path) -> None:
+    path = write(tmp_path / "r.csv", "task,x,value,count,cost\na,1,1,10,3\na,2,2,20,4\nb,1,1,10,5\nb,2,2,30,6\n")
+    taken = hs.History.from_csv(path)
+    assert list(taken.space) == ["x"]
+    assert "took the last columns as History.save writes them: cost, count" in taken.notes
+    assert list(hs.History.from_csv(path, ignore=["count", "cost"]).space) == ["x"]
+    assert hs.History.from_csv(path, ignore=["count", "cost"])["a"].counts.tolist() == [1, 1]
+    assert hs.History.from_csv(path, cost="cost")["a"].counts.tolist() == [10, 20]
+    given = Space({"x": Int(1, 2), "count": Int(10, 30)})
+    assert list(hs.History.from_csv(path, given).space) == ["x", "count"]
+    path.write_text(path.read_text().replace(",30,", ",0,"))
+    assert list(hs.History.from_csv(path).space) == ["x", "count", "cost"]
+
+
+def test_a_file_without_names_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="no column 'task'"):
+        hs.History.from_csv(write(tmp_path / "r.csv", ",\n1,2\n"))
+
+
+def test_the_index_that_pandas_writes_is_left_out_and_said(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"task": list("ab"), "x": [1.0, 2.0], "value": [1.0, 2.0]})
+    frame.to_csv(tmp_path / "r.csv")
+    history = hs.History.from_csv(tmp_path / "r.csv")
+    assert list(history.space) == ["x"]
+    assert "left out 1 column without a name" in history.notes
+
+
+def test_lines_are_counted_only_where_each_is_a_row(tmp_path: Path) -> None:
+    rows = "task,x,value\na,1,1\na,2,2\n"
+    with pytest.raises(ValueError, match=r"r\.csv, line 4, column 'value'"):
+        hs.History.from_csv(write(tmp_path / "r.csv", rows + "b,1,bad\n"))
+    with pytest.raises(ValueError, match=r"r\.csv, row 3, column 'value'.*leave the cell empty"):
+        hs.History.from_csv(write(tmp_path / "r.csv", rows + "\nb,1,bad\n"))
+    assert len(hs.History.from_csv(write(tmp_path / "r.csv", "\n" + rows + "b,1,3\n"))) == 2
+
+
+def test_other_separators_and_names_that_are_missing_have_their_remedy(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="separated by ';' instead of commas"):
+        hs.History.from_csv(write(tmp_path / "r.csv", "task;x;value\na;1;2\n"))
+    with pytest.raises(ValueError, match=r"no column 'task'.*name the one that holds the task with task="):
+        hs.History.from_csv(write(tmp_path / "r.csv", "dataset,x,value\na,1,2\n"))
+    frame = pd.DataFrame({"task": ["a", "b"], 0: [1.0, 2.0], "value": [1.0, 2.0]})
+    with pytest.raises(ValueError, match="a column is called 0"):
+        hs.History.from_frame(frame)
+
+
+def test_features_may_be_given_as_dicts_and_one_column_ignored_by_name() -> None:
+    frame = pd.DataFrame({"task": ["a", "b"], "x": [1.0, 2.0], "id": [1, 2], "value": [1.0, 2.0]})
+    history = hs.History.from_frame(frame, ignore="id", features={"a": {"n": 3}, "b": {"n": 4}})
+    assert list(history.space) == ["x"]
+    assert history["b"].features == {"n": 4.0}
+    for features in ([1, 2], {"a": 1.0, "b": 2.0}, {"a": {"n": 3}, "b": None}):
+        with pytest.raises(ValueError, match="features must be a frame indexed by task"):
+            hs.History.from_frame(frame, ignore="id", features=features)
+
+
+def test_a_device_is_written_to_and_stays_a_device(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    read: list[str] = []
+    reader = threading.Thread(target=lambda: read.append(pipe.read_text(encoding="utf-8")))
+    reader.start()
+    hs.Start(Space({"x": Float(0, 1)}), [{"x": 0.5}]).save(pipe)
+    reader.join()
+    assert json.loads(read[0])["configs"] == [{"x": 0.5}]
+    assert pipe.is_fifo()
+    assert [path.name for path in tmp_path.iterdir()] == ["pipe"]
+
+
+def test_numbers_that_nothing_can_hold_are_refused_by_name(tmp_path: Path) -> None:
+    huge = write(tmp_path / "h.json", '{"s": {"d": {"X": [[0.1], [1' + "0" * 400 + ']], "y": [1, 2]}}}')
+    with pytest.raises(ValueError, match="data set 'd' must hold numbers"):
+        read_hpob(huge)
+    deep = write(tmp_path / "deep.json", "[" * 100_000)
+    with pytest.raises(ValueError, match=r"deep\.json is not a start file"):
+        hs.Start.load(deep)
+    start = hs.Start(Space({"x": Float(0, 1)}), [{"x": 0.5}])
+    start.save(tmp_path / "s.json")
+    text = (tmp_path / "s.json").read_text(encoding="utf-8").replace('"seed": 0', '"seed": Infinity')
+    with pytest.raises(ValueError, match=r"s\.json is damaged"):
+        hs.Start.load(write(tmp_path / "s.json", text))
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "picture").write_bytes(b"\x89PNG\xff")
+    with pytest.raises(ValueError, match="picture is not one of the SVM files"):
+        read_svm(tmp_path / "folder")

@@ -45,6 +45,25 @@ def check(space, frame):
     assert space["gamma"] == Float(frame["gamma"].min(), frame["gamma"].max(), log=True, when={"kernel": "rbf"})
 
 
+def test_columns_that_are_empty_in_the_same_rows_depend_on_what_is_not():
+    frame = pd.DataFrame(
+        {
+            "activation": ["relu", "tanh", None, "relu", None],
+            "optimizer": ["adam", "sgd", None, "sgd", None],
+            "model": ["net", "net", "linear", "net", "linear"],
+        }
+    )
+    space = infer_space(frame)
+    assert space["activation"] == Categorical(["relu", "tanh"], when={"model": "net"})
+    assert space["optimizer"] == Categorical(["adam", "sgd"], when={"model": "net"})
+
+
+def test_whole_numbers_beyond_a_range_are_refused_by_name():
+    frame = pd.DataFrame({"stamp": [1_700_000_000_000, 1_700_000_000_001], "x": [1.0, 2.0]})
+    with pytest.raises(ValueError, match=r"the column 'stamp' .* drop it if it is no parameter"):
+        infer_space(frame)
+
+
 def test_every_kind_of_column():
     frame = table()
     check(infer_space(frame, without=["data", "error"]), frame)

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 from uuid import uuid4
 
@@ -20,7 +22,16 @@ import numpy.typing as npt
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Yields a temporary path in the same folder; it takes the place of `path` if the block succeeds."""
+    """Yields a temporary path in the same folder; it takes the place of `path` if the block succeeds.
+
+    A device or a pipe, such as /dev/null, stays what it is: what was written goes into it.
+    """
+    if Path(path).exists() and not Path(path).is_file() and not Path(path).is_dir():
+        with TemporaryDirectory() as folder:
+            yield Path(folder) / Path(path).name
+            with open(Path(folder) / Path(path).name, "rb") as source, open(path, "wb") as device:
+                shutil.copyfileobj(source, device)
+        return
     target = Path(path).resolve()
     if not target.parent.is_dir():
         raise FileNotFoundError(f"cannot write {path}: the folder {target.parent} does not exist")
@@ -56,7 +67,7 @@ def read_json(path: str | os.PathLike[str], what: str) -> Any:
     path = existing(path)
     try:
         return json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:  # JSON that does not parse, or bytes that are no text
+    except (ValueError, RecursionError) as error:  # JSON that does not parse, or bytes that are no text
         raise ValueError(f"{path} is not {what}: it is not JSON or was cut off ({error})") from error
 
 

@@ -67,7 +67,12 @@ def _parameter(name: str, known: pd.Series[Any]) -> Parameter:
         raise ValueError(f"the column {name!r} has a number that is not finite; pass a space, or mend the table")
     low, high, log = float(numbers[0]), float(numbers[-1]), is_log(numbers)
     if all(number.is_integer() for number in numbers):
-        return Int(int(low), int(high), log=log)
+        try:
+            return Int(int(low), int(high), log=log)
+        except ValueError as error:
+            raise ValueError(
+                f"the column {name!r} is no range of whole numbers ({error}); drop it if it is no parameter"
+            ) from None
     return Float(low, high, log=log)
 
 
@@ -92,8 +97,8 @@ def _condition(
     if there.all():
         return None
     for parent, parameter in parameters.items():
-        if parent == name or not isinstance(parameter, Categorical):
-            continue
+        if not isinstance(parameter, Categorical) or not columns[parent].notna().sum() > there.sum():
+            continue  # one that is empty in the same rows tells nothing
         active, inactive = set(columns[parent][there]), set(columns[parent][~there].dropna())
         if not active & inactive and all(value in parameter.choices for value in active):
             return {parent: [choice for choice in parameter.choices if choice in active]}

@@ -90,7 +90,10 @@ def read_svm(folder: str | os.PathLike[str]) -> History:
 
 
 def _read_table(path: Path) -> Array:
-    lines = path.read_text(encoding="utf-8").splitlines()
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path.name} is not one of the SVM files: it is no text") from error
     if not lines:
         raise ValueError(f"{path.name} is empty")
     rows = []

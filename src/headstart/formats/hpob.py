@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from headstart.arguments import closest
 from headstart.files import read_json, write_json
 from headstart.foreign import as_space
 from headstart.formats import counted, some, took_and_left
-from headstart.history import History, build, closest
+from headstart.history import History, build
 from headstart.parameters import Array, Float
 from headstart.space import Space
 
@@ -67,7 +68,7 @@ def _read_entry(name: str, entry: Any) -> tuple[Array, Array]:
     try:
         X = np.array(entry["X"], dtype=float)
         y = np.array(entry["y"], dtype=float).reshape(-1)
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"data set {name!r} must hold numbers in X and y: {error!r}") from error
     if X.ndim != 2 or len(X) != len(y):
         raise ValueError(f"data set {name!r} has X of shape {X.shape} and {len(y)} values in y")

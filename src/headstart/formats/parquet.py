@@ -74,7 +74,7 @@ def read(path: str | os.PathLike[str]) -> History:
     """See `History.load`."""
     path = existing(path)
     if path.suffix == ".csv":
-        raise ValueError(f"{path.name} is a CSV file; read it with History.from_csv, which needs its space")
+        raise ValueError(f"{path.name} is a CSV file; read it with History.from_csv")
     try:
         table = pq.read_table(path)
     except (pa.ArrowException, OSError) as error:
@@ -126,13 +126,29 @@ def _read_history(table: pa.Table, header: dict[str, Any]) -> History:
         tasks=_task_names(table),
         V=space.checked(V, row_name="row"),
         losses=values if header["direction"] == "minimize" else -values,
-        counts=_floats(table, "count").astype(np.int64),
+        counts=_counts(table),
         costs=_floats(table, "cost") if "cost" in table.column_names else None,
-        features=header["features"],
+        features=_features(header["features"]),
         direction=header["direction"],
         info=header["info"],
         notes=header["notes"],
     )
+
+
+def _counts(table: pa.Table) -> npt.NDArray[np.int64]:
+    counts = _floats(table, "count")
+    bad = ~((counts >= 1) & (counts == np.rint(counts)))
+    if bad.any():
+        raise ValueError(f"a count is a whole number from 1, but one is {counts[bad][0]:g}")
+    return counts.astype(np.int64)
+
+
+def _features(by_task: Any) -> Any:
+    for task, features in by_task.items():
+        for name, value in (features or {}).items():
+            if isinstance(value, bool) or not isinstance(value, (int, float)):
+                raise ValueError(f"the meta-feature {name!r} of {task!r} is {value!r} instead of a number")
+    return by_task
 
 
 def _task_names(table: pa.Table) -> npt.NDArray[Any]:

@@ -7,18 +7,19 @@ import functools
 import json
 import os
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import asdict, astuple, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from headstart.arguments import closest
 from headstart.files import existing, replacing
 from headstart.foreign import as_space
 from headstart.formats import counted, some, took_and_left
-from headstart.history import DIRECTIONS, Features, History, build, closest
+from headstart.history import DIRECTIONS, Features, History, build
 from headstart.inference import infer_space
 from headstart.parameters import Array, Categorical, Int, Mask, as_scalar
 from headstart.space import Space
@@ -74,7 +75,7 @@ def from_frame(
     space = _told(frame, columns, ignore, source) if space is None else as_space(space)
     if direction not in DIRECTIONS:
         raise ValueError(f"direction must be 'minimize' or 'maximize', but got {direction!r}")
-    _check_columns(frame, [*columns.named, *space], source)
+    _check_columns(frame, [*columns.named, *space], source, columns)
     names = _task_names(frame, columns.task, source)
     values = _numbers(frame, columns.value, source)
     V, surplus = space.parse(frame, row_name=source.row, first=source.first)
@@ -106,11 +107,14 @@ def from_frame(
 
 def _told(frame: pd.DataFrame, columns: Columns, ignore: Collection[str], source: Source) -> Space:
     """The space of the columns that are left."""
-    _check_columns(frame, [*columns.named, *ignore], source)
+    ignore = [ignore] if isinstance(ignore, str) else ignore
+    _check_columns(frame, [*columns.named, *ignore], source, columns)
+    if odd := [name for name in frame.columns if not isinstance(name, str)]:
+        raise ValueError(f"a parameter's name is text, but a column is called {odd[0]!r}: frame.rename(columns=str)")
     return infer_space(frame, [*columns.named, *ignore])
 
 
-def _check_columns(frame: pd.DataFrame, needed: Sequence[str], source: Source) -> None:
+def _check_columns(frame: pd.DataFrame, needed: Sequence[str], source: Source, columns: Columns) -> None:
     if not isinstance(frame, pd.DataFrame):
         raise ValueError(f"a history is made from a pandas DataFrame, but got {type(frame).__name__}")
     there = list(frame.columns)
@@ -120,9 +124,11 @@ def _check_columns(frame: pd.DataFrame, needed: Sequence[str], source: Source) -
         raise ValueError(f"the column {shared[0]!r} is asked for twice; task, value and parameters need their own")
     if absent := [name for name in needed if name not in there]:
         labels = list(map(str, there))
+        role = next((role for role, name in asdict(columns).items() if name == absent[0]), None)
+        remedy = f"; name the one that holds the {role} with {role}=" if role else ""
         raise ValueError(
             f"{source.name} has no column {absent[0]!r}{closest(absent[0], labels)} "
-            f"(columns: {', '.join(labels) or 'none'})"
+            f"(columns: {', '.join(labels) or 'none'}){remedy}"
         )
     if not len(frame):
         raise ValueError(f"{source.name} is empty: there is no row below the header")
@@ -145,7 +151,9 @@ def _numbers(frame: pd.DataFrame, column: str, source: Source) -> Array:
         bad |= np.array([isinstance(cell, (str, bool, np.bool_)) for cell in cells])
     if bad.any():
         where, more = source.first_cell(bad, column)
-        raise ValueError(f"{where}: {as_scalar(cells[bad].iloc[0])!r} is not a number{more}")
+        raise ValueError(
+            f"{where}: {as_scalar(cells[bad].iloc[0])!r} is not a number{more}; leave the cell empty if there is none"
+        )
     if (infinite := np.isinf(numbers)).any():
         where, more = source.first_cell(infinite, column)
         raise ValueError(f"{where}: the value is infinite{more}; leave the cell empty if the trial failed")
@@ -161,10 +169,16 @@ def _counts(frame: pd.DataFrame, column: str, source: Source) -> npt.NDArray[np.
     return numbers.astype(np.int64)
 
 
-def _read_features(features: pd.DataFrame | None, tasks: set[Any]) -> tuple[dict[str, Features], list[str]]:
+def _read_features(features: Any, tasks: set[Any]) -> tuple[dict[str, Features], list[str]]:
     """The features of the tasks, without the missing ones, and the names that are no task."""
     if features is None:
         return {}, []
+    if isinstance(features, Mapping) and all(isinstance(row, Mapping) for row in features.values()):
+        features = pd.DataFrame.from_dict(dict(features), orient="index")
+    if not isinstance(features, pd.DataFrame):
+        raise ValueError(
+            f"features must be a frame indexed by task, or a dict of dicts, but got {type(features).__name__}"
+        )
     names = [str(name) for name in features.index]
     for what, labels in (("task", names), ("feature", list(map(str, features.columns)))):
         if twice := [label for label in labels if labels.count(label) > 1]:
@@ -253,11 +267,15 @@ def read_csv(
 ) -> History:
     """See `History.from_csv`."""
     path = existing(path)
-    header, complete = _check_lines(path)
+    layout = _check_lines(path)
     frame = pd.read_csv(path, dtype=str, keep_default_na=False, index_col=False, encoding="utf-8-sig")
-    source = Source(path.name, f"{path.name}, line", 2)
-    space = _told(_typed(frame), columns, ignore, source) if space is None else as_space(space)
-    for name in header:
+    frame.columns = pd.Index(layout.header)
+    frame = frame.loc[:, [bool(name) for name in layout.header]]
+    source = Source(path.name, *((f"{path.name}, line", 2) if layout.row_per_line else (f"{path.name}, row", 1)))
+    space = None if space is None else as_space(space)
+    given, columns = columns, _as_saved(frame, columns, {*ignore, *(space or ())})
+    space = _told(_typed(frame), columns, ignore, source) if space is None else space
+    for name in frame.columns:
         parameter = space.get(name)
         if isinstance(parameter, Categorical):
             frame[name] = _read_text(frame[name], parameter)
@@ -266,20 +284,37 @@ def read_csv(
         elif name == columns.task:
             frame[name] = frame[name].mask(frame[name] == "")
     history = from_frame(frame, space, columns, features=features, direction=direction, info=info, source=source)
-    if not complete:
-        return history.with_notes(f"the last line of {path.name} has no line end; check that it is complete")
+    if columns != given:
+        history = history.with_notes(
+            "took the last columns as History.save writes them: " + ", ".join(columns.named[2:])
+        )
+    if nameless := layout.header.count(""):
+        history = history.with_notes(f"left out {counted(nameless, 'column')} without a name")
+    if not layout.complete:
+        history = history.with_notes(f"the last line of {path.name} has no line end; check that it is complete")
     return history
 
 
-def _check_lines(path: Path) -> tuple[list[str], bool]:
-    """The header of a CSV file, after looking for double columns and torn rows; and whether its last line ends."""
+class _Layout(NamedTuple):
+    """A CSV file's header, whether each of its rows is one line, and whether the last one has an end."""
+
+    header: list[str]
+    row_per_line: bool
+    complete: bool
+
+
+def _check_lines(path: Path) -> _Layout:
+    """How a CSV file is laid out, after looking for double columns and torn rows."""
     with path.open(newline="", encoding="utf-8-sig") as file:
         reader = csv.reader(file, strict=True)
         try:
-            header = next(reader, None)
-            if not header:
+            header = next((row for row in reader if row), None)
+            if header is None:
                 raise ValueError(f"{path.name} is empty")
+            _check_separator(header, path)
+            rows = 1
             for row in reader:
+                rows += bool(row)
                 if row and len(row) != len(header):
                     raise ValueError(
                         f"{path.name}, line {reader.line_num}: {len(row)} fields instead of {len(header)}; "
@@ -287,11 +322,31 @@ def _check_lines(path: Path) -> tuple[list[str], bool]:
                     )
         except (csv.Error, UnicodeDecodeError) as error:
             raise ValueError(f"{path.name} is not a readable CSV file or was cut off: {error}") from error
-    if twice := [name for name in header if header.count(name) > 1]:
+    if twice := [name for name in header if name and header.count(name) > 1]:
         raise ValueError(f"{path.name} has the column {twice[0]!r} more than once")
     with path.open("rb") as binary:
         binary.seek(-1, os.SEEK_END)
-        return header, binary.read() in b"\r\n"
+        return _Layout(header, rows == reader.line_num, binary.read() in b"\r\n")
+
+
+def _check_separator(header: Sequence[str], path: Path) -> None:
+    found = [mark for mark in (";", "\t", "|") if len(header) == 1 and mark in header[0]]
+    if found:
+        raise ValueError(
+            f"the columns of {path.name} are separated by {found[0]!r} instead of commas; save it with commas"
+        )
+
+
+def _as_saved(frame: pd.DataFrame, columns: Columns, said: Collection[str]) -> Columns:
+    """The columns with those of counts and costs, if `History.save` wrote the file and nothing else is said of them."""
+    header = list(frame.columns)
+    for extra in (["count"], ["count", "cost"]):
+        if header[:1] == ["task"] and header[-1 - len(extra) :] == ["value", *extra]:
+            whole = frame["count"].str.fullmatch(r"[1-9][0-9]*").all()
+            free = [name for name in extra if name not in said and getattr(columns, name) is None]
+            same = (columns.task, columns.value) == ("task", "value")
+            return replace(columns, **{name: name for name in free}) if same and whole else columns
+    return columns
 
 
 def _typed(frame: pd.DataFrame) -> pd.DataFrame:
@@ -316,6 +371,8 @@ def _read_text(cells: pd.Series[Any], parameter: Categorical | None) -> pd.Serie
 def _as_number(text: str) -> float | str | None:
     if text.strip() in _EMPTY:
         return None
+    if "_" in text or not text.isascii():  # Python reads 64_32 as a number, people do not
+        return text
     try:
         return float(text)
     except ValueError:
