@@ -57,6 +57,31 @@ def test_when_tasks_have_nothing_in_common_it_says_so_plainly():
     found = hs.evidence(unrelated(), n=4, methods=("li",))
     assert not found.helps
     assert "the past does not help" in found.summary
+    assert found.summary.endswith("Start without it.")
+    two = hs.evidence(unrelated(), n=4, methods=("li", "rbi"))
+    other = next(name for name in ("li", "rbi") if name != two.best_method)
+    turned = hs.evidence(unrelated(), n=4, methods=(other, two.best_method))
+    assert turned.summary.endswith(f"Start without it, or look at '{two.best_method}' alone.")
+
+
+def test_the_answer_is_about_the_first_method_named_and_the_best_is_named_too():
+    found = hs.evidence(alike(), n=4, methods=("rbi", "li"))
+    assert found.method == "rbi"
+    assert found.best_method == "li"
+    assert "by 'rbi'" in found.summary
+    assert found.summary.endswith("Of the methods compared, 'li' did best.")
+    gain = (found.random[:, :4] - found.curves["rbi"]).mean()
+    assert found.gain[0] == pytest.approx(gain)
+    assert found.gain[1] < gain < found.gain[2]
+    assert hs.evidence(alike(tasks=4), n=1, methods="rbi").method == "rbi"
+
+
+def test_where_random_search_has_soon_tried_everything_the_gain_is_given_instead_of_trials():
+    """Five configurations: after five trials every search has found the best."""
+    found = hs.evidence(alike(evaluations=5), n=5, methods=("rbi",))
+    assert found.helps
+    assert found.summary.startswith("Over the first 5 trials 'rbi' is nearer to a task's best than random search by ")
+    assert f"{found.gain[0]:.3f} of its range" in found.summary
 
 
 def test_the_left_out_task_is_never_learned_from():
@@ -99,8 +124,10 @@ def test_bad_requests_are_refused():
     history = alike(tasks=3)
     with pytest.raises(ValueError, match="at least 3 tasks, but the history has 2"):
         hs.evidence(history.drop("t00"))
-    with pytest.raises(ValueError, match="n must be at least 1"):
+    with pytest.raises(ValueError, match="n must be a whole number of at least 1"):
         hs.evidence(history, n=0)
+    with pytest.raises(ValueError, match="seed must be a whole number of at least 0, but got -1"):
+        hs.evidence(history, seed=-1)
     with pytest.raises(ValueError, match="methods is empty"):
         hs.evidence(history, methods=())
     with pytest.raises(ValueError, match="no strategy 'best'"):

@@ -14,6 +14,7 @@ from zlib import crc32
 
 import numpy as np
 
+from headstart.arguments import whole
 from headstart.history import History, Task, checked
 from headstart.metrics import average_rank
 from headstart.names import resolve_strategy, strategy_name
@@ -73,6 +74,11 @@ class Evidence:
         return rng.integers(len(self.tasks), size=(BOOTSTRAPS, len(self.tasks)))
 
     @property
+    def method(self) -> str:
+        """The one that the answer is about: the first that was named. Choosing the best afterwards would flatter it."""
+        return next(iter(self.curves))
+
+    @property
     def best_method(self) -> str:
         """The method with the lowest distance, averaged over 1 … n trials."""
         return min(self.curves, key=lambda method: float(self.curves[method].mean()))
@@ -91,34 +97,53 @@ class Evidence:
 
     @property
     def helps(self) -> bool:
-        """Whether the best method beats random search after n trials with 95 % confidence (paired over tasks)."""
-        gain = (self.random[:, : self.n] - self.curves[self.best_method]).mean(axis=1)
-        return bool(np.quantile(gain[self._draws()].mean(axis=1), 0.025) > 0)
+        """Whether `method` beats random search on average over the first n trials, with 95 % confidence."""
+        return self.gain[1] > 0
+
+    @property
+    def gain(self) -> tuple[float, float, float]:
+        """By how much `method` is nearer to a task's best than random search, and the 95 % interval of that.
+
+        In parts of the task's range, averaged over the first n trials and the tasks, paired over tasks.
+        """
+        gain = (self.random[:, : self.n] - self.curves[self.method]).mean(axis=1)
+        low, high = np.quantile(gain[self._draws()].mean(axis=1), [0.025, 0.975])
+        return float(gain.mean()), float(low), float(high)
 
     @property
     def outliers(self) -> list[str]:
-        """Tasks on which the best method does worse than random search on average, worst first."""
-        loss = (self.curves[self.best_method] - self.random[:, : self.n]).mean(axis=1)
+        """Tasks on which `method` does worse than random search on average, worst first."""
+        loss = (self.curves[self.method] - self.random[:, : self.n]).mean(axis=1)
         return [self.tasks[i] for i in np.argsort(-loss, kind="stable") if loss[i] > 0]
 
     @property
     def summary(self) -> str:
         """The evidence in words."""
-        method, t = self.best_method, min(5, self.n)
+        method, t = self.method, min(5, self.n)
+        other = self.best_method if self.best_method != method else ""
         if not self.helps:
             return (
                 f"On these {len(self.tasks)} tasks the past does not help: a start learned by '{method}' is not "
-                "reliably better than random search. Start without it."
+                f"reliably better than random search. Start without it{f', or look at {other!r} alone' * bool(other)}."
             )
         number, low, high = self.random_trials(method, t)
         most = self.random.shape[1]
-        text = (
-            f"After {t} starts by '{method}' you are where random search is after {_count(number, most)} trials "
-            f"({_count(low, most)}–{_count(high, most)}), on {len(self.tasks)} tasks, each left out in turn."
-        )
+        if number > t:
+            text = (
+                f"After {t} starts by '{method}' you are where random search is after {_count(number, most)} trials "
+                f"({_count(low, most)}–{_count(high, most)}), on {len(self.tasks)} tasks, each left out in turn."
+            )
+        else:  # by then random search has tried most of the configurations there are
+            gain, low, high = self.gain
+            text = (
+                f"Over the first {self.n} trials '{method}' is nearer to a task's best than random search by "
+                f"{gain:.3f} of its range ({low:.3f}–{high:.3f}), on {len(self.tasks)} tasks, each left out in turn."
+            )
         if self.outliers:
             names = ", ".join(self.outliers[:3]) + (" …" if len(self.outliers) > 3 else "")
             text += f" It did worse than random search on {len(self.outliers)} of them ({names})."
+        if other:
+            text += f" Of the methods compared, '{other}' did best."
         return text
 
     def __str__(self) -> str:
@@ -169,8 +194,8 @@ def evidence(
     get those of the left-out task. progress: a bar on standard error; None: if that is a terminal.
     """
     history = checked(history)
-    if n < 1:
-        raise ValueError(f"n must be at least 1, but got {n}")
+    n, seed = whole("n", n, 1), whole("seed", seed, 0)
+    methods = [methods] if isinstance(methods, str) else methods
     if len(history) < 3:
         raise ValueError(f"leaving one task out needs at least 3 tasks, but the history has {len(history)}")
     if not methods:

@@ -53,7 +53,7 @@ def content(
     return {
         "title": title,
         "facts": _facts(history),
-        "verdict": {"helps": found.helps, "summary": found.summary, "method": found.best_method},
+        "verdict": {"helps": found.helps, "summary": found.summary, "method": found.method},
         "evidence": _evidence(found),
         "start": _start(history, start, past),
         "map": _map(past, found, method),
