@@ -68,6 +68,21 @@ def test_a_table_is_a_history_everywhere(folder: Path) -> None:
     assert "told from it" not in given.stderr
 
 
+def test_the_direction_is_that_of_the_import_and_no_other(folder: Path) -> None:
+    assert headstart("import", "runs.csv", *CSV, "--direction", "maximize", cwd=folder).returncode == 0
+    same = headstart("learn", "runs.parquet", "-n", "1", "--direction", "maximize", "--json", cwd=folder)
+    assert same.stdout == headstart("learn", "runs.parquet", "-n", "1", "--json", cwd=folder).stdout
+    assert json.loads(same.stdout)[0]["kind"] == "b"  # the worse one
+    other = headstart("learn", "runs.parquet", "-n", "1", "--direction", "minimize", cwd=folder)
+    one_line(other, "--direction minimize: runs.parquet holds values to maximize")
+
+
+def test_endings_may_be_written_in_capitals(folder: Path) -> None:
+    (folder / "runs.csv").rename(folder / "RUNS.CSV")
+    done = headstart("import", "RUNS.CSV", *CSV, "-o", "R.parquet", cwd=folder)
+    assert done.returncode == 0, done.stderr
+
+
 def test_the_authors_folder_is_a_history(shared: Path, tmp_path: Path) -> None:
     done = headstart("learn", str(shared / "data" / "svm"), "-n", "2", "--method", "rbi", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
@@ -78,6 +93,35 @@ def test_the_authors_folder_is_a_history(shared: Path, tmp_path: Path) -> None:
     ("arguments", "words"),
     [
         (("import", "runs.csv"), "no column 'task'"),
+        (("learn", "runs.csv"), "name the one that holds the task with --task"),
+        (("learn", "start.json"), "start.json is a start, learned already: headstart suggest or export take it"),
+        (("learn", "svm", "-o", "first"), "first must end in .json"),
+        (("learn", "svm", "--method", "nbi"), "give the data set with --features CSV --target COLUMN"),
+        (("learn", "svm", "--direction", "maximize"), "--direction maximize: svm holds values to minimize"),
+        (("learn", "svm", "--task", "x"), "--task is for CSV files; svm is none"),
+        (("learn", "svm", "--space", "none.json"), "--space is for CSV files, HPO-B files and Optuna storages"),
+        (("learn", "runs.csv", *CSV, "--studies", "a*"), "--studies is for Optuna storages; runs.csv is none"),
+        (("learn", "sqlite:///rums.db"), "no file rums.db"),
+        (("learn", "runs.txt"), "runs.txt ends in none of .parquet, .csv, .json"),
+        (("learn", "."), ". was taken for a folder of the authors' SVM files, but"),
+        (("learn", "holes.csv"), "leave the column out with --ignore, or give with --space one that says when"),
+        (("suggest", "start.json", "--method", "li"), "--method is for a history; start.json is a start"),
+        (("suggest", "start.json", "--direction", "maximize"), "--direction is for a history; start.json is a start"),
+        (
+            ("check", "sqlite:///runs.db", "study", "--methods", "li"),
+            "--methods does not matter to what became of study",
+        ),
+        (("learn", "torn.json"), "torn.json is not a start or an HPO-B file"),
+        (("reproduce", "claims", "--history", "svm"), "--history is not for claims"),
+        (("reproduce", "similarities", "--history", "runs.csv", *CSV), "need meta-features"),
+        (("reproduce", "siamese", "--repetitions", "3"), "--repetitions is not for siamese"),
+        (
+            ("reproduce", "initializations", "--history", "runs.csv"),
+            "of runs of your own, name the columns with --task and --value",
+        ),
+        (("build", "metric", "--only", "wine", "irsi"), "there is no data set 'irsi' in svm; did you mean 'iris'"),
+        (("build", "svm", "--out", "svm.csv"), "svm.csv must end in .parquet"),
+        (("check", "svm", "--nonsense"), "unrecognized arguments: --nonsense (see headstart check --help)"),
         (("import", "runs.csv", *CSV, "-o", "runs.txt"), "runs.txt must end in .parquet"),
         (("import", "nothing.csv", *CSV), "no file nothing.csv"),
         (("import", "runs.csv", *CSV, "--space", "data.csv"), "data.csv is not a space"),
@@ -89,13 +133,20 @@ def test_the_authors_folder_is_a_history(shared: Path, tmp_path: Path) -> None:
         (("suggest", "svm", "--features", "data.csv", "--target", "z"), "no column 'z'"),
         (("suggest", "svm", "--features", "none.csv", "--target", "z"), "no file none.csv"),
         (("export", "start.json", "--to", "hyperop"), "no export to 'hyperop'; did you mean 'hyperopt'"),
-        (("export", "runs.csv", "--to", "ray"), "runs.csv is not a start file"),
+        (
+            ("export", "runs.csv", "--to", "ray"),
+            "is a history; learn a start first: headstart learn runs.csv -o runs.json",
+        ),
+        (("export", "svm", "--to", "ray"), "is a history; learn a start first: headstart learn svm -o svm.json"),
         (("export", "start.json", "--to", "ray", "-o", "no/such/file"), "no/such does not exist"),
         (("report", "runs.csv", *CSV, "-o", "no/such/page.html"), "no/such does not exist"),
     ],
 )
 def test_bad_input(folder: Path, arguments: tuple[str, ...], words: str) -> None:
     (folder / "empty.json").write_text("{}")
+    (folder / "runs.txt").write_text("a\n")
+    (folder / "torn.json").write_text('{"a": ')
+    (folder / "holes.csv").write_text("task,x,y,value\na,1,1,1\na,2,,2\nb,1,2,1\n")
     before = sorted(folder.iterdir())
     done = headstart(*arguments, cwd=folder)
     assert done.returncode == 2, done.stderr

@@ -1,13 +1,14 @@
 """The command line: parse, call, print. What each command does is in `headstart.commands`.
 
 Exit codes: 0 done; 1 done, and the answer is no; 2 bad input or something missing, said in one line on standard
-error; 130 interrupted.
+error; 130 interrupted; 141 the reader of a pipe has gone.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -16,7 +17,7 @@ from headstart import __version__
 from headstart.commands import COMMANDS
 
 if TYPE_CHECKING:
-    from headstart.commands import Commands
+    from headstart.options import Commands
 
 # Which extra brings a package that is not there.
 EXTRAS = {
@@ -78,7 +79,9 @@ def parser() -> argparse.ArgumentParser:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the exit code."""
     try:
-        args = parser().parse_args(argv)
+        args, unknown = parser().parse_known_args(argv)
+        if unknown:
+            args.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
         code: int | None = args.run(args)
         print(end="", flush=True)
     except KeyboardInterrupt:
@@ -101,7 +104,25 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def fail(message: Any) -> None:
     """One line on standard error, whatever the message looks like."""
-    print("headstart:", " ".join(str(message).split()), file=sys.stderr)
+    print("headstart:", " ".join(in_options(str(message)).split()), file=sys.stderr)
+
+
+# What the library advises in Python, in the words of the command line.
+ADVICE = {
+    r"\bwith (task|value|cost|direction|studies)=": r"with --\1",
+    r"pass features=hs\.metafeatures\(X, y\)": "give the data set with --features CSV --target COLUMN",
+    r" \(make it with optuna\.create_study.*past=None\)": "",
+    r"drop the column, or pass a space that": "leave the column out with --ignore, or give with --space one that",
+    r"drop it if it is no parameter": "leave it out with --ignore if it is no parameter",
+    r"pass a space\b": "give a space with --space",
+}
+
+
+def in_options(message: str) -> str:
+    """A message of the library as a user of the command line can follow it."""
+    for python, option in ADVICE.items():
+        message = re.sub(python, option, message)
+    return message
 
 
 def missing(error: ImportError) -> str:

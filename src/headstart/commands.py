@@ -13,14 +13,31 @@ from collections.abc import Callable
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from headstart.formats import counted
+from headstart.options import (
+    AS_IT_IS,
+    add_data,
+    add_history,
+    add_json,
+    add_number,
+    add_out,
+    add_reading,
+    add_seed,
+    command,
+    data_features,
+    history_of,
+    jobs,
+    reading,
+    refuse,
+    whole,
+)
 
 if TYPE_CHECKING:
-    from headstart.history import History
+    from headstart.options import Commands
     from headstart.start import Start
     from headstart.validation import Evidence
-
-    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 
 
 def build(commands: Commands) -> None:
@@ -32,7 +49,7 @@ def build(commands: Commands) -> None:
     )
     parser.add_argument("what", choices=["svm", "adaboost", "resnet", "metric"], help="a history, or the distance")
     parser.add_argument("--history", metavar="NAME", help="metric: the history whose data sets to learn from")
-    parser.add_argument("--out", type=Path, metavar="PATH", help="the file (default: WHAT.parquet, metric.npz)")
+    add_out(parser, "the file (default: WHAT.parquet, metric.npz)")
     parser.add_argument("--jobs", type=jobs, default=-1, metavar="N", help="processes (default: one per core)")
     parser.add_argument("--work", type=Path, metavar="DIR", help="keeps finished parts (default: next to PATH)")
     parser.add_argument("--only", nargs="+", metavar="NAME", help="these data sets instead of all")
@@ -47,11 +64,12 @@ def run_build(args: argparse.Namespace) -> None:
         model = builder.build(out, history=args.history or "svm", seed=args.seed, work=args.work, only=args.only)
         print(f"wrote {out}: {len(model.embeddings)} data sets, held-out loss {model.curve.held_out.min():.3f}")
         return
-    if args.history:
-        raise ValueError(f"--history is for metric, not for {args.what}")
+    refuse(args, f"is for metric, not for {args.what}", history=None)
     out = args.out or Path(f"{args.what}.parquet")
+    if out.suffix != ".parquet":
+        raise ValueError(f"{out} must end in .parquet")
     history = builder.build(out, seed=args.seed, jobs=args.jobs, work=args.work, only=args.only)
-    print(f"wrote {out}: {len(history)} tasks, {sum(map(len, history)):,} evaluations")
+    print(f"wrote {out}: {counted(len(history), 'task')}, {counted(sum(map(len, history)), 'evaluation')}")
 
 
 def demo(commands: Commands) -> None:
@@ -64,7 +82,7 @@ def demo(commands: Commands) -> None:
     parser.add_argument("--task", default="wdbc", metavar="NAME", help="the data set (default: wdbc)")
     add_number(parser, "--trials", 20, "models that each search trains")
     add_number(parser, "--repeats", 10, "searches of each kind, for the mean")
-    parser.add_argument("--out", type=Path, metavar="PATH", help="the picture (default: demo.png)")
+    add_out(parser, "the picture (default: demo.png)")
     parser.add_argument("--json", action="store_true", help="print JSON instead of the table")
     add_seed(parser)
     parser.set_defaults(run=run_demo)
@@ -95,13 +113,15 @@ def learn(commands: Commands) -> None:
     add_number(parser, "-n", 10, "how many configurations")
     parser.add_argument("--method", default="auto", metavar="NAME", help="the strategy (default: auto)")
     add_data(parser)
-    parser.add_argument("--out", "-o", type=Path, metavar="PATH", help="write a start file as well")
+    add_out(parser, "write a start file as well (.json)")
     add_json(parser, "the configurations")
     add_seed(parser)
     parser.set_defaults(run=run_learn)
 
 
 def run_learn(args: argparse.Namespace) -> None:
+    if args.out and args.out.suffix.lower() != ".json" and (args.out.is_file() or not args.out.exists()):
+        raise ValueError(f"{args.out} must end in .json: that is what a start file is")
     start = learned(args, args.n)
     if args.out:
         start.save(args.out)
@@ -127,11 +147,13 @@ def suggest(commands: Commands) -> None:
 
 
 def run_suggest(args: argparse.Namespace) -> None:
+    from headstart.sources import is_start
     from headstart.start import Start
 
     if not is_start(args.history):
         show_start(learned(args, args.n or 5), as_json=args.json)
         return
+    refuse(args, f"is for a history; {args.history} is a start, learned already", method="auto", seed=0, **AS_IT_IS)
     start = Start.load(args.history)
     if (n := args.n or len(start)) > len(start):
         raise ValueError(f"-n {n}: {args.history} has {len(start)} configurations; learn a longer start for more")
@@ -145,6 +167,9 @@ def run_suggest(args: argparse.Namespace) -> None:
     show_start(start.first(n), as_json=args.json)
 
 
+METHODS = ["auto", "li", "rbi"]
+
+
 def check(commands: Commands) -> None:
     parser = command(
         commands,
@@ -156,7 +181,13 @@ def check(commands: Commands) -> None:
     add_history(parser)
     parser.add_argument("study", nargs="?", help="a study of the storage that is given instead of a history")
     add_number(parser, "-n", 10, "how many configurations")
-    parser.add_argument("--methods", nargs="+", default=["auto", "rbi"], metavar="NAME", help="strategies to compare")
+    parser.add_argument(
+        "--methods",
+        nargs="+",
+        default=METHODS,
+        metavar="NAME",
+        help="strategies to compare; the answer is about the first (default: auto li rbi)",
+    )
     parser.add_argument("--jobs", type=jobs, default=1, metavar="N", help="processes (default: 1)")
     add_json(parser)
     add_seed(parser)
@@ -170,7 +201,7 @@ def run_check(args: argparse.Namespace) -> int:
 
     found = evidence(history_of(args), n=args.n, methods=args.methods, seed=args.seed, jobs=args.jobs)
     if args.json:
-        told = {"helps": found.helps, "summary": found.summary, "method": found.best_method, "outliers": found.outliers}
+        told = {"helps": found.helps, "summary": found.summary, "method": found.method, "outliers": found.outliers}
         print(json.dumps({**told, "table": found.table.to_dict("records")}))
     else:
         show_evidence(found)
@@ -180,6 +211,7 @@ def run_check(args: argparse.Namespace) -> int:
 def run_check_study(args: argparse.Namespace) -> int:
     from headstart.adapters.optuna import account_of
 
+    refuse(args, f"does not matter to what became of {args.study}", methods=METHODS, n=10, jobs=1, seed=0, **AS_IT_IS)
     found = account_of(args.history, args.study)
     print(json.dumps(found.to_json(), indent=2) if args.json else found)
     return 0 if found.planned and found.ran >= found.planned else 1
@@ -193,7 +225,7 @@ def report(commands: Commands) -> None:
         "headstart report svm -o report.html",
     )
     add_history(parser)
-    parser.add_argument("--out", "-o", type=Path, default=Path("report.html"), metavar="PATH", help="the page to write")
+    add_out(parser, "the page to write (default: report.html)", Path("report.html"))
     parser.add_argument("--title", metavar="TEXT", help="the page's heading (default: the history's name)")
     add_number(parser, "-n", 10, "how many configurations the start has")
     parser.add_argument("--method", default="auto", metavar="NAME", help="the strategy (default: auto)")
@@ -224,7 +256,7 @@ def import_(commands: Commands) -> None:
         "headstart import runs.csv --task dataset --value error -o runs.parquet",
     )
     add_history(parser)
-    parser.add_argument("--out", "-o", type=Path, metavar="PATH", help="the file (default: NAME.parquet)")
+    add_out(parser, "the file (default: NAME.parquet)")
     add_json(parser, "what was read")
     parser.set_defaults(run=run_import)
 
@@ -243,7 +275,7 @@ def run_import(args: argparse.Namespace) -> None:
         print(json.dumps({"path": str(out), **facts, "space": history.space.to_json()}, indent=2))
         return
     print("\n".join([*history.notes, "", str(history.space), ""]))
-    print(f"wrote {out}: {len(history)} tasks, {evaluations:,} evaluations")
+    print(f"wrote {out}: {counted(len(history), 'task')}, {counted(evaluations, 'evaluation')}")
 
 
 def export(commands: Commands) -> None:
@@ -255,13 +287,17 @@ def export(commands: Commands) -> None:
     )
     parser.add_argument("start", help="a start file that `headstart learn` wrote")
     parser.add_argument("--to", required=True, metavar="NAME", help="optuna, ray, smac, hyperopt, flaml, syne-tune, …")
-    parser.add_argument("--out", "-o", type=Path, metavar="PATH", help="the file to write (default: print it)")
+    add_out(parser, "the file to write (default: print it)")
     parser.set_defaults(run=run_export)
 
 
 def run_export(args: argparse.Namespace) -> None:
+    from headstart import library
     from headstart.start import Start
 
+    if args.start in library.names() or Path(args.start).suffix.lower() in (".parquet", ".csv"):
+        stem = Path(args.start).stem
+        raise ValueError(f"{args.start} is a history; learn a start first: headstart learn {args.start} -o {stem}.json")
     start = Start.load(args.start)
     if args.out:
         start.export(args.out, args.to)
@@ -280,15 +316,17 @@ def reproduce(commands: Commands) -> None:
     parser.add_argument("paper", choices=["initializations", "similarities", "siamese", "claims"], help="what to run")
     parser.add_argument(
         "--history",
-        default="svm",
         metavar="NAME",
-        help="one that ships with the package, a Parquet file, or the authors' folder of SVM files or table of "
-        "AdaBoost results (default: svm)",
+        help="any HISTORY; a CSV file of which nothing is said is the authors' AdaBoost table (default: svm)",
     )
-    parser.add_argument("--out", type=Path, metavar="PATH", help="the folder to write to (claims: the page)")
+    add_reading(parser)
+    add_out(parser, "the folder to write to (claims: the page)")
     parser.add_argument("--quick", action="store_true", help="few tasks, trials and repetitions: about two minutes")
     parser.add_argument(
-        "--repetitions", type=partial(whole, low=1), metavar="N", help="of leave-one-out (default: the paper's figure)"
+        "--repetitions",
+        type=partial(whole, low=1),
+        metavar="N",
+        help="of leave-one-out (default: 10, similarities 3; more of what is random)",
     )
     parser.add_argument("--results", nargs="+", type=Path, metavar="DIR", help="claims: folders of tables to read")
     parser.add_argument("--jobs", type=jobs, default=-1, metavar="N", help="processes (default: one per core)")
@@ -300,15 +338,18 @@ def run_reproduce(args: argparse.Namespace) -> None:
     if args.paper == "claims":
         from headstart.papers import claims
 
+        refuse(args, "is not for claims", history=None, quick=False, repetitions=None, seed=0, **AS_IT_IS)
         out = args.out or Path("claims.md")
         claims.write(args.results or [], out)
         print(f"The page is in {out}, its figures are in {claims.draw(args.results, out)}.")
         return
+    refuse(args, f"is for claims, not for {args.paper}", results=None)
     common = {"seed": args.seed, "quick": args.quick, "jobs": args.jobs, "progress": True}
     paper = import_module(f"headstart.papers.{args.paper}")
     if args.paper == "siamese":
         from headstart.papers import tables
 
+        refuse(args, "is not for siamese", history=None, repetitions=None, **AS_IT_IS)
         out = args.out or Path("siamese")
         found = paper.run(out, **common)
         tables.aggregate_siamese(found, out, seed=args.seed, quick=args.quick)
@@ -316,8 +357,9 @@ def run_reproduce(args: argparse.Namespace) -> None:
         return
     from headstart.papers.runs import history_named
 
-    history, name = history_named(args.history)
-    out = args.out or Path(f"{args.paper}-{Path(args.history).stem}")
+    given = args.history or "svm"
+    history, name = history_named(given, reading(args))
+    out = args.out or Path(f"{args.paper}-{Path(given).stem}")
     print(paper.run(history, out, name=name, repetitions=args.repetitions, **common))
 
 
@@ -332,85 +374,6 @@ COMMANDS: tuple[Callable[[Commands], None], ...] = (
     reproduce,
     demo,
 )
-
-
-# -- what several commands share -----------------------------------------------------------------------------
-
-KINDS = (
-    "a history that ships with the package, a Parquet file saved by headstart, a CSV file, an Optuna storage (URL or "
-    "file), an HPO-B file (.json), or the authors' folder of SVM files"
-)
-
-
-def add_history(parser: argparse.ArgumentParser, more: str = "") -> None:
-    """The argument HISTORY, which is anything, and how to read it where that is left open."""
-    parser.add_argument("history", help=more + KINDS)
-    how = parser.add_argument_group("how to read the history")
-    how.add_argument("--task", default="task", metavar="COLUMN", help="CSV: which task (default: task)")
-    how.add_argument("--value", default="value", metavar="COLUMN", help="CSV: the result (default: value)")
-    how.add_argument("--cost", metavar="COLUMN", help="CSV: what the evaluation cost")
-    how.add_argument("--ignore", nargs="+", default=[], metavar="COLUMN", help="CSV: columns that are no parameters")
-    how.add_argument("--space", type=Path, metavar="PATH", help="a space as JSON (default: told from the runs)")
-    how.add_argument("--direction", choices=["minimize", "maximize"], help="of CSV (default: minimize) or Optuna")
-    how.add_argument("--studies", nargs="+", metavar="PATTERN", help="Optuna: only these studies, as in 'svm-*'")
-
-
-def reading(args: argparse.Namespace) -> Any:
-    from headstart.sources import Reading
-
-    return Reading(args.task, args.value, args.cost, args.ignore, args.space, args.direction, args.studies)
-
-
-def history_of(args: argparse.Namespace) -> History:
-    """The history that was named; what an import took and left out is said on standard error."""
-    from headstart import library
-    from headstart.sources import read_history
-
-    history = read_history(args.history, reading(args))
-    if args.history not in library.names() and not args.history.endswith(".parquet"):
-        told = "" if args.space else f"\nthe space told from it: {history.space}"
-        print("\n".join(history.notes) + told, file=sys.stderr)
-    return history
-
-
-def is_start(name: str) -> bool:
-    """Whether a path is that of a start file."""
-    from headstart.files import read_json
-
-    if not name.endswith(".json"):
-        return False
-    data = read_json(name, "a start file")
-    return isinstance(data, dict) and data.get("headstart") == "start"
-
-
-def add_data(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--features", type=Path, metavar="CSV", help="the new data set, for methods that use its features"
-    )
-    parser.add_argument("--target", metavar="COLUMN", help="the column of CSV that holds the classes")
-
-
-def data_features(args: argparse.Namespace) -> dict[str, float] | None:
-    """The meta-features of the data set that was given, if one was."""
-    if args.features is None:
-        if args.target is not None:
-            raise ValueError("--target names a column of the file that --features gives; give that too")
-        return None
-    import pandas as pd
-
-    from headstart.features import metafeatures
-    from headstart.files import existing
-    from headstart.history import closest
-
-    try:
-        frame = pd.read_csv(existing(args.features))
-    except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
-        raise ValueError(f"{args.features} is not a readable CSV file: {error}") from error
-    if args.target not in frame:
-        names = [str(name) for name in frame.columns]
-        said = f"has no column {args.target!r}{closest(args.target, names)}" if args.target else "has a target column"
-        raise ValueError(f"{args.features} {said}; name the one with the classes as --target (of: {', '.join(names)})")
-    return metafeatures(frame.drop(columns=args.target), frame[args.target])
 
 
 def learned(args: argparse.Namespace, n: int) -> Start:
@@ -447,48 +410,3 @@ def show_evidence(found: Evidence) -> None:
     lines = [[name, terminal.sparkline(curve.tolist(), high)] for name, curve in curves.items()]
     print("\n" + terminal.plain_table(["", f"1 … {found.n}"], lines, left=(0, 1)) + "\n")
     terminal.say(found.summary, good=found.helps)
-
-
-# -- arguments -----------------------------------------------------------------------------------------------
-
-
-def add_json(parser: argparse.ArgumentParser, what: str = "the answer") -> None:
-    parser.add_argument("--json", action="store_true", help=f"print {what} as JSON")
-
-
-def command(commands: Commands, name: str, summary: str, example: str) -> argparse.ArgumentParser:
-    """The parser of one command: a sentence about what it does, and a line to copy."""
-    return commands.add_parser(
-        name,
-        help=summary,
-        description=f"{summary[0].upper()}{summary[1:]}.",
-        epilog=f"example:\n  {example}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-
-
-def add_number(parser: argparse.ArgumentParser, flag: str, default: int, text: str, *, low: int = 1) -> None:
-    """An option for a whole number from `low` on."""
-    help = f"{text} (default: {default})"
-    parser.add_argument(flag, type=partial(whole, low=low), default=default, metavar="N", help=help)
-
-
-def add_seed(parser: argparse.ArgumentParser) -> None:
-    add_number(parser, "--seed", 0, "the same seed gives the same result", low=0)
-
-
-def whole(text: str, low: int | None = None) -> int:
-    try:
-        number = int(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
-    if low is not None and number < low:
-        raise argparse.ArgumentTypeError(f"must be at least {low}, but got {number}")
-    return number
-
-
-def jobs(text: str) -> int:
-    """A number of processes as joblib counts them: -1 is one per core, -2 leaves one core free."""
-    if (number := whole(text)) == 0:
-        raise argparse.ArgumentTypeError("0 processes do nothing; -1 is one per core")
-    return number

@@ -13,6 +13,7 @@ from headstart.history import History
 from headstart.space import Space
 
 DATABASES = (".db", ".sqlite", ".sqlite3", ".log")
+ENDINGS = (".parquet", ".csv", ".json", *DATABASES)
 
 
 @dataclass(frozen=True)
@@ -34,26 +35,66 @@ class Reading:
 
 
 def read_history(name: str, how: Reading | None = None) -> History:
-    """The history that a name stands for; an error says which kinds there are."""
+    """The history that a name stands for; an error says which kinds there are.
+
+    What a source says itself cannot be said otherwise: an option that would change nothing is refused.
+    """
     how = how or Reading()
     path = Path(name)
-    if name in library.names():
-        return library.load(name)
-    if "://" in name or path.suffix in DATABASES:
+    ending = path.suffix.lower()
+    if "://" in name or ending in DATABASES:
+        _refuse(name, how, "task", "value", "cost", "ignore")
         return History.from_optuna(name, studies=how.studies, direction=how.direction, space=_space(how.space))
+    if ending == ".csv":
+        _refuse(name, how, "studies")
+        return _from_csv(path, how)
+    if ending == ".json":
+        from headstart.formats.hpob import read_hpob
+
+        _refuse(name, how, "task", "value", "cost", "ignore", "direction", "studies")
+        if is_start(name):
+            raise ValueError(f"{name} is a start, learned already: headstart suggest or export take it")
+        return read_hpob(existing(path), space=_space(how.space))
+    _refuse(name, how, "task", "value", "cost", "ignore", "space", "studies")
+    history = _complete(name, path)
+    if how.direction not in (None, history.direction):
+        raise ValueError(
+            f"--direction {how.direction}: {name} holds values to {history.direction}; if that is wrong, "
+            "give --direction when the runs are imported"
+        )
+    return history
+
+
+def is_start(name: str) -> bool:
+    """Whether a path is that of a start file."""
+    if Path(name).suffix.lower() != ".json":
+        return False
+    data = read_json(name, "a start or an HPO-B file")
+    return isinstance(data, dict) and data.get("headstart") == "start"
+
+
+def _complete(name: str, path: Path) -> History:
+    """A history that says itself what its columns, its space and its direction are."""
+    if name in library.names() or (path.suffix.lower() != ".parquet" and not path.exists()):
+        return library.load(name)  # says which there are
     if path.is_dir():
         from headstart.formats.authors import read_svm
 
-        return read_svm(path)
-    if path.suffix == ".csv":
-        return _from_csv(path, how)
-    if path.suffix == ".json":
-        from headstart.formats.hpob import read_hpob
-
-        return read_hpob(existing(path), space=_space(how.space))
-    if path.suffix != ".parquet" and not path.exists():
-        return library.load(name)  # says which there are
+        try:
+            return read_svm(path)
+        except ValueError as error:
+            raise ValueError(f"{path} was taken for a folder of the authors' SVM files, but {error}") from error
+    if path.suffix.lower() != ".parquet":
+        raise ValueError(f"{name} ends in none of {', '.join(ENDINGS)}, so it is not known what it holds")
     return History.load(path)
+
+
+def _refuse(name: str, how: Reading, *options: str) -> None:
+    for option in options:
+        if getattr(how, option) and getattr(how, option) != getattr(Reading(), option):
+            kind = "Optuna storages" if option == "studies" else "CSV files"
+            kind += ", HPO-B files and Optuna storages" if option == "space" else ""
+            raise ValueError(f"--{option} is for {kind}; {name} is none")
 
 
 def _from_csv(path: Path, how: Reading) -> History:

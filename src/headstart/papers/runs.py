@@ -31,32 +31,41 @@ from headstart.optimizer import Optimizer
 from headstart.parameters import Array
 from headstart.past import Past
 from headstart.proposal import best_candidate
-from headstart.sources import read_history
+from headstart.sources import Reading, read_history
 from headstart.strategies.base import ExhaustedError, Told
 from headstart.surrogates.base import Acquisition, Model
 
 SURROGATES = {"GP": "gp", "RF": "rf", "SCoT": "scot", "MKLGP": "mklgp", "auto": "auto"}
 TRANSFER = ("SCoT", "MKLGP")  # those that know the past, and so can begin without a start
 START = "start"  # the trials of a start in what a run leaves behind
+AS_IT_IS = Reading()
 VERSION = 2  # of the protocol: runs of another one are not taken over
 
 
-def history_named(name: str) -> tuple[History, str]:
-    """A history that ships, a Parquet file, or the authors' own files; and what to call it in a title.
+def history_named(name: str, how: Reading = AS_IT_IS) -> tuple[History, str]:
+    """The history that a name stands for, and what to call it in a title.
 
+    A CSV file is the authors' table of AdaBoost results, unless something is said of how to read it.
     The authors' AdaBoost table has no meta-features; those of their SVM files, on the same data sets, are taken if
     they lie in a folder `svm` beside it.
     """
     path = Path(name)
-    if path.suffix != ".csv":
+    if path.suffix.lower() != ".csv" or how != AS_IT_IS:
         title = f"{path.name}, the authors' data" if path.is_dir() else path.stem
-        return read_history(name), title
+        return read_history(name, how), title
     beside, features = path.with_name("svm"), None
     if beside.is_dir():
         described = authors.read_svm(beside)
         features = pd.DataFrame(described.feature_matrix(), described.tasks, described.feature_names)
     columns = Columns(task="dataset", value="error")
-    return read_csv(path, authors.adaboost_space(), columns, features=features), f"{path.stem}, the authors' data"
+    try:
+        history = read_csv(path, authors.adaboost_space(), columns, features=features)
+    except ValueError as error:
+        raise ValueError(
+            f"{name} is not the authors' table of AdaBoost results ({error}); of runs of your own, "
+            "name the columns with --task and --value"
+        ) from error
+    return history, f"{path.stem}, the authors' data"
 
 
 # -- what is run ---------------------------------------------------------------------------------------------
