@@ -460,8 +460,9 @@ def test_the_page_says_how_often_runs_were_repeated_and_what_that_leaves_open(tm
     about = {"seed": 0, "quick": False, "tasks": 2}
     tables.aggregate(lines, folder, tables.description("initializations", "two tasks", repetitions=2, **about))
     text = claims.write([folder], tmp_path / "page.md")
-    assert "2 data sets, up to 1 trials, 2 repetitions, where most depends on chance 4 " in text
-    assert "others would move no mean by more than about .050 (one standard error)" in text
+    assert "2 data sets, up to 1 trials, 2 repetitions, up to 4 of what begins at random, " in text
+    assert "more would move no mean by more than about .050 (one standard error)" in text
+    assert "narrow no band of No Init or RBI by more than 3%" in text  # se .2: 1 − √(1 − (.05 / .2)²) = .032
     tables.aggregate(lines, folder, tables.description("initializations", "two tasks", repetitions=1, **about))
     assert "up to 1 trials, 1 repetition." in claims.write([folder], tmp_path / "page.md")
 

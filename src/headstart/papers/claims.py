@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from headstart.files import replacing
-from headstart.papers import initializations, similarities
+from headstart.papers import initializations, similarities, tables
 from headstart.papers.checks import (
     ALIKE,
     BETTER,
@@ -327,8 +328,9 @@ below each table.
 | not decided | anything else: these data sets and repetitions cannot tell |
 
 That something is *no better* or *alike* is taken to hold where no difference in its favour (or none at all) is beyond
-chance. That is weak: with few data sets it is easily so. A reason is given only where it was measured or follows from
-the method; *not investigated* stands where nobody has looked.
+chance, and in part where that is so of some comparisons only. That is weak: with few data sets it is easily so. A
+reason is given only where it was measured or follows from the method; *not investigated* stands where nobody has
+looked.
 
 LI and aLI are headstart's `li` and `ali`, and so with the right gradient and weights; their printed forms stand at
 the end of the paper's table, with what the corrections are worth."""
@@ -369,7 +371,9 @@ def _cell(claim: Claim, one: Results, word: str | None) -> str:
     if word is None:
         return "not run"
     found = ((check, one.find(check)) for check in claim.checks)
-    lines = [f"{check}: {BETWEEN.join(map(str, gaps))}" for check, gaps in found if gaps]
+    several = len({check.figure for check in claim.checks}) > 1
+    labels = {check: f"{_figure(check.figure)}, {check}" if several else str(check) for check in claim.checks}
+    lines = [f"{labels[check]}: {BETWEEN.join(map(str, gaps))}" for check, gaps in found if gaps]
     return "<br>".join([f"**{word}**", *lines])
 
 
@@ -396,7 +400,7 @@ def _means(results: Sequence[Results], claims: Sequence[Claim]) -> list[str]:
     for (figure, measure), trials in sorted(at.items()):
         after = sorted(trials)
         names = list(dict.fromkeys(name for one in results for name in one.lines(figure, measure)))
-        title = f"{figure.replace('figure', 'Fig. ')}{', average rank' if measure == RANK else ''}"
+        title = f"{_figure(figure)}{', average rank' if measure == RANK else ''}"
         rows = [[f"{title}, after {BETWEEN.join(map(str, after))}", *(one.history for one in results)]]
         for name in names:
             found = ([one.mean(figure, measure, name, trial) for trial in after] for one in results)
@@ -405,9 +409,20 @@ def _means(results: Sequence[Results], claims: Sequence[Claim]) -> list[str]:
     return parts
 
 
+def _figure(name: str) -> str:
+    return name.replace("figure", f"Fig.{TIED}")
+
+
 def _table(rows: Sequence[Sequence[str]]) -> str:
     head, *rest = rows
     return "\n".join("| " + " | ".join(row) + " |" for row in (head, ["---"] * len(head), *rest))
+
+
+def _widened(summary: pd.DataFrame) -> float | None:
+    """By how much more repetitions would narrow the bands of what is random, at most: a share of their width."""
+    s = summary[(summary["measure"] == DISTANCE) & summary["method"].isin(["No Init", "RBI"])]
+    s = s[(s["repetitions"] != tables.EXACT) & (s["se"] > 0) & s["trial"].isin(tables.AT)]
+    return None if s.empty else float((1 - np.sqrt(np.clip(1 - (s["se_repetitions"] / s["se"]) ** 2, 0, 1))).max())
 
 
 def _about(one: Results) -> str:
@@ -419,8 +434,8 @@ def _about(one: Results) -> str:
     else:
         most = int(pd.to_numeric(s["repetitions"], errors="coerce").max())
         worst = float(s.loc[s["measure"] == DISTANCE, "se_repetitions"].max())
-        text += (
-            f"{one.repetitions} repetitions, where most depends on chance {most} (and one of what was the same twice); "
-        )
-        text += f"others would move no mean by more than about {number(worst, 3)} (one standard error)"
+        text += f"{one.repetitions} repetitions, up to {most} of what begins at random, one where the first two were "
+        text += f"the same; more would move no mean by more than about {number(worst, 3)} (one standard error)"
+        if (share := _widened(s)) is not None:
+            text += f" and narrow no band of No Init or RBI by more than {share:.0%}"
     return text + ("; a quick run, so rough." if one.about.get("quick") else ".")
