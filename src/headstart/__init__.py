@@ -35,16 +35,18 @@ _HOMES = {
 _MODULES = {
     "library": "headstart.library",
     "optuna": "headstart.adapters.optuna",
+    "siamese": "headstart.siamese",
     "sklearn": "headstart.adapters.sklearn",
     "strategies": "headstart.strategies",
     "surrogates": "headstart.surrogates",
 }
 
-_OPTIONAL = {"optuna"}  # needs an extra, so that `from headstart import *` leaves it out
+_OPTIONAL = {"optuna", "siamese"}  # need extras, so that `from headstart import *` leaves them out
 __all__ = sorted({*_HOMES, *_MODULES, "__version__"} - _OPTIONAL)
 
 if TYPE_CHECKING:
     from headstart import library as library
+    from headstart import siamese as siamese
     from headstart import strategies as strategies
     from headstart import surrogates as surrogates
     from headstart.adapters import optuna as optuna
