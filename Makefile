@@ -68,7 +68,7 @@ $(VENV)/.made:
 	@touch $@
 
 $(VENV)/.demo: pyproject.toml constraints.txt | $(VENV)/.made
-	$(INSTALL) -e ".[report,deep]"
+	$(INSTALL) -e ".[papers]"
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml constraints.txt | $(VENV)/.made

@@ -15,6 +15,7 @@ import pandas as pd
 import pytest
 
 import headstart as hs
+from headstart import figures
 from headstart.figures import spread
 from headstart.formats import authors
 from headstart.metrics import scaled_dtm
@@ -226,6 +227,28 @@ def test_labels_at_line_ends_keep_their_order_and_their_distance() -> None:
     assert heights[0] == pytest.approx(0.5)
     np.testing.assert_allclose(spread(np.array([0.2, 0.8]), 0.05), [0.2, 0.8])
     np.testing.assert_allclose(spread(np.zeros(5), 0.9), [0, 0.25, 0.5, 0.75, 1])
+
+
+@pytest.mark.parametrize(
+    ("values", "shown"),
+    [
+        ([2.0, 0.0005], [0.001, 0.01, 0.1, 1]),
+        ([0.6, 0.02], [0.02, 0.05, 0.1, 0.2, 0.5]),
+        ([0.07, 0.028], [0.03, 0.04, 0.05, 0.06, 0.07]),
+        ([0.155, 0.085], [0.1, 0.12, 0.14]),
+        ([0.1, 0.1], None),
+    ],
+)
+def test_a_logarithmic_axis_has_three_numbers_at_least(
+    tmp_path: Path, values: list[float], shown: list[float] | None
+) -> None:
+    with figures.canvas(tmp_path / "axis.svg") as (axes,):
+        figures.curves(axes, [figures.Curve("LI", np.arange(2), np.array(values))], log=True)
+        low, high = axes.get_ylim()
+        ticks = [t for t in axes.yaxis.get_major_locator()() if low <= t <= high]
+    assert len(ticks) >= 3
+    if shown is not None:
+        np.testing.assert_allclose(ticks, shown)
 
 
 # -- whole papers --------------------------------------------------------------------------------------------

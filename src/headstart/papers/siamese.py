@@ -77,11 +77,12 @@ def run(out: Path, *, seed: int = 0, quick: bool = False, jobs: int = -1, progre
         **{f"synthetic, {name}, {p}": partial(synthetic, name, p, effort, seed) for name in GROUPS for p in POOLINGS},
         **{f"problems, {method}": partial(problems, method, effort, seed) for method in LEARNED},
     }
-    of_images = {f"images, {setting}": partial(searches, setting, effort, seed) for setting in settings()}
+    there = sources()
+    of_images = {f"images, {s}": partial(searches, s, there, effort, seed) for s in settings(there)}
     signature = {"paper": "siamese", "seed": seed, "version": 1, **asdict(effort)}
-    with_history = {**signature, "history": digest(library.load("resnet")), "searches": SEARCHES} if of_images else {}
+    of_history = {"history": digest(library.load("resnet")), "sources": there, "searches": SEARCHES} if there else {}
     done: dict[str, Rows] = {}
-    for part, settled in ((work, signature), (of_images, with_history)):
+    for part, settled in ((work, signature), (of_images, {**signature, **of_history})):
         done |= pieces.run(
             list(part),
             partial(_call, part),
@@ -301,8 +302,15 @@ learned distance from what is owed to having a past at all."""
 
 
 def sources() -> list[str]:
-    """The sources of images that are installed; those that are not are named on standard error."""
-    return [source for source in images.SOURCES if _is_there(source)]
+    """The sources of images that are installed, if Fig. 9 can be drawn of them; what is missing is said in a line."""
+    if "resnet" not in library.names():
+        print("without Fig. 9: the history resnet is not there (headstart build resnet)", file=sys.stderr)
+        return []
+    there = [source for source in images.SOURCES if _is_there(source)]
+    if len(there) > 1:
+        return there
+    print("without Fig. 9: it takes images of two sources at least", file=sys.stderr)
+    return []
 
 
 def _is_there(source: str) -> bool:
@@ -314,18 +322,13 @@ def _is_there(source: str) -> bool:
     return True
 
 
-def settings() -> list[str]:
-    """What the model is trained on: every source, or all but one, if images and the history are there."""
-    if "resnet" not in library.names():
-        print("without the images: the history resnet is not there (headstart build resnet)", file=sys.stderr)
-        return []
-    there = sources()
-    return [EVERY, *(f"all but {source}" for source in there)] if len(there) > 1 else []
+def settings(there: Sequence[str]) -> list[str]:
+    """What the model is trained on: every source that is there, or all but one."""
+    return [EVERY, *(f"all but {source}" for source in there)] if there else []
 
 
-def searches(setting: str, effort: Effort, seed: int) -> Rows:
+def searches(setting: str, there: Sequence[str], effort: Effort, seed: int) -> Rows:
     """A model of the subsampled data sets of these sources, and searches on the whole one of each or of the other."""
-    there = sources()
     left_out = [source for source in there if setting == f"all but {source}"]
     trained = [source for source in there if source not in left_out]
     history = library.load("resnet")
