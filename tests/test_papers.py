@@ -422,6 +422,19 @@ def test_a_comparison_with_a_later_trial_of_another_figure_is_not_paired(tmp_pat
     assert str(found.check) == "A − B after 2"
 
 
+def test_a_claim_about_more_than_elsewhere_subtracts_the_difference_there(tmp_path: Path) -> None:
+    found = results(tmp_path, [[0.1], [0.3]], [[0.4], [0.4]])
+    there = found.contrasts.assign(figure="figure2", difference=[-0.5], se=[0.03])
+    both = Results(found.name, found.about, found.summary, pd.concat([found.contrasts, there]))
+    (one,) = both.find(Compare("figure1", "A", "B", (1,), than="figure2"))
+    assert one.difference == pytest.approx(-0.2 + 0.5)
+    assert one.se == pytest.approx(np.hypot(0.1, 0.03))
+    assert one.verdict == FAILS  # A is better by less than there
+    (turned,) = both.find(Compare("figure1", "B", "A", (1,), than="figure2"))
+    assert turned.difference == pytest.approx(-one.difference)
+    assert both.find(Compare("figure1", "A", "B", (1,), than="figure3")) == []
+
+
 def test_every_claim_is_about_lines_that_are_run() -> None:
     """Nothing is left unchecked because of a misspelt name."""
     arms = [*initializations.start_arms(small(3), ["t0"], 1), *initializations.long_arms(1, 50)]
@@ -433,6 +446,9 @@ def test_every_claim_is_about_lines_that_are_run() -> None:
                 assert {check.first, check.second} <= known
                 assert set(check.at) <= set(tables.AT)
                 assert check.at == claim.at
+    ran = Results.read(ROOT / "benchmarks" / "papers" / "siamese")
+    for claim in claims.PAPERS["siamese"][1]:
+        assert all(len(ran.find(check)) == len(check.at) for check in claim.checks), claim.text
 
 
 def test_the_page_of_claims_in_the_documentation_is_the_generated_one(tmp_path: Path) -> None:

@@ -30,6 +30,8 @@ class Compare:
     """What is claimed of two lines of a figure: the first is better than the second, no better, or alike.
 
     later: the second is taken from this figure and trial instead (then the two are not paired).
+    than: the claim is about by how much the first is better: by more than in this figure (the two differences are not
+    paired, which makes the standard error rather too large).
     """
 
     figure: str
@@ -39,8 +41,11 @@ class Compare:
     kind: str = BETTER
     measure: str = DISTANCE
     later: tuple[str, int] | None = None
+    than: str | None = None
 
     def __str__(self) -> str:
+        if self.than:
+            return f"({self.first} − {self.second}) less that of {figure_name(self.than)}"
         return f"{self.first} − {self.second}" + (f" after {self.later[1]}" if self.later else "")
 
 
@@ -96,6 +101,11 @@ class Found:
         return f"**{text}**" if abs(self.beyond) >= CHANCE else text
 
 
+def figure_name(figure: str) -> str:
+    """figure2 as Fig. 2, in one piece."""
+    return figure.replace("figure", f"Fig.{TIED}")
+
+
 def decimals(measure: str) -> int:
     """How many are shown."""
     return 2 if measure == RANK else 3
@@ -141,18 +151,27 @@ class Results:
 
     def find(self, check: Compare) -> list[Found]:
         """The comparison after each of its trials, as far as it was run."""
-        found = (self._unpaired(check, t) if check.later else self._paired(check, t) for t in check.at)
+        how = self._unpaired if check.later else self._more if check.than else self._paired
+        found = (how(check, trial) for trial in check.at)
         return [one for one in found if one is not None]
 
-    def _paired(self, check: Compare, trial: int) -> Found | None:
+    def _paired(self, check: Compare, trial: int, figure: str | None = None) -> Found | None:
         here = self.contrasts
-        here = here[(here["figure"] == check.figure) & (here["measure"] == check.measure) & (here["trial"] == trial)]
+        here = here[
+            (here["figure"] == (figure or check.figure)) & (here["measure"] == check.measure) & (here["trial"] == trial)
+        ]
         for sign, a, b in ((1, check.first, check.second), (-1, check.second, check.first)):
             row = here[(here["first"] == a) & (here["second"] == b)]
             if len(row):
                 gap, se = float(row["difference"].iloc[0]), float(row["se"].iloc[0])
                 return Found(check, trial, sign * gap, se)
         return None
+
+    def _more(self, check: Compare, trial: int) -> Found | None:
+        here, there = self._paired(check, trial), self._paired(check, trial, check.than)
+        if here is None or there is None:
+            return None
+        return Found(check, trial, here.difference - there.difference, hypot(here.se, there.se))
 
     def _unpaired(self, check: Compare, trial: int) -> Found | None:
         assert check.later is not None

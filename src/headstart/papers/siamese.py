@@ -1,10 +1,12 @@
-"""Kim, Kim, Choi: Learning to Transfer Initializations for Bayesian Hyperparameter Optimization (2017), Fig. 4 to 9.
+"""Kim, Kim, Choi: Learning to Transfer Initializations for Bayesian Hyperparameter Optimization (2017), all figures
+but those that explain the method (2 and 3).
 
-| experiment  | figures | what is done                                                                              |
-| ----------- | ------- | ----------------------------------------------------------------------------------------- |
-| `synthetic` | 6, 7    | four pairs of groups, 2,000 pairs of data sets of 30 points: is a distance learned at all?  |
-| `problems`  | 4, 5    | three kinds of problem, 50 data sets each: does a new one find its own kind?                |
-| `images`    | 9       | residual networks on image data sets: what are starts and prior means worth in a search?    |
+| experiment   | figures | what is done                                                                              |
+| ------------ | ------- | ----------------------------------------------------------------------------------------- |
+| `prior mean` | 1       | the minimum of a cosine: what is a prior mean worth? (`prior_mean.py`)                    |
+| `synthetic`  | 6, 7    | four pairs of groups, 2,000 pairs of data sets of 30 points: is a distance learned at all? |
+| `problems`   | 4, 5    | three kinds of problem, 50 data sets each: does a new one find its own kind?              |
+| `images`     | 8, 9    | residual networks on image data sets: what are starts and prior means worth in a search?  |
 
 The paper shows the groups and problems in pictures only, so they are made anew here, with what its text says of
 them. Problems 1 and 2 have the same points and the same classes, which lie side by side in one and crosswise in the
@@ -38,6 +40,7 @@ from headstart.history import History
 from headstart.library import images, pieces
 from headstart.library.datasets import MissingPackageError
 from headstart.optimizer import Optimizer
+from headstart.papers import prior_mean
 from headstart.papers.runs import digest
 from headstart.parameters import Array, Float
 from headstart.siamese import Model, Pairs, Recipe, Training, fit, new_wing, train
@@ -63,9 +66,12 @@ class Effort:
     subsets: int = 10
     trials: int = 20
     repetitions: int = 5
+    cosines: int = 200
 
 
-QUICK = Effort(pairs=200, steps=(15, 15, 6), per_problem=10, new_per_problem=3, subsets=3, trials=8, repetitions=2)
+QUICK = Effort(
+    pairs=200, steps=(15, 15, 6), per_problem=10, new_per_problem=3, subsets=3, trials=8, repetitions=2, cosines=50
+)
 
 
 def run(out: Path, *, seed: int = 0, quick: bool = False, jobs: int = -1, progress: bool = True) -> pd.DataFrame:
@@ -74,6 +80,7 @@ def run(out: Path, *, seed: int = 0, quick: bool = False, jobs: int = -1, progre
     out.mkdir(parents=True, exist_ok=True)
     effort = QUICK if quick else Effort()
     work: dict[str, Callable[[], Rows]] = {
+        "prior mean": partial(prior_mean.experiment, effort.cosines, seed),
         **{f"synthetic, {name}, {p}": partial(synthetic, name, p, effort, seed) for name in GROUPS for p in POOLINGS},
         **{f"problems, {method}": partial(problems, method, effort, seed) for method in LEARNED},
     }
@@ -303,9 +310,6 @@ learned distance from what is owed to having a past at all."""
 
 def sources() -> list[str]:
     """The sources of images that are installed, if Fig. 9 can be drawn of them; what is missing is said in a line."""
-    if "resnet" not in library.names():
-        print("without Fig. 9: the history resnet is not there (headstart build resnet)", file=sys.stderr)
-        return []
     there = [source for source in images.SOURCES if _is_there(source)]
     if len(there) > 1:
         return there
@@ -381,7 +385,9 @@ def _search(
 
 
 def draw(frame: pd.DataFrame, out: Path) -> None:
-    """Fig. 4 to 7, and Fig. 9 where there are searches, as PNG and SVG."""
+    """Fig. 1 and 4 to 8, and Fig. 9 where there are searches, as PNG and SVG."""
+    prior_mean.draw(out)
+    draw_histograms(library.load("resnet"), out)
     draw_problems(frame[frame["experiment"] == "problems"], out)
     draw_synthetic(frame[frame["experiment"] == "synthetic"], out)
     found = frame[(frame["experiment"] == "images") & (frame["measure"] == "error")]
@@ -432,6 +438,21 @@ def draw_problems(frame: pd.DataFrame, out: Path) -> None:
                 panel.set(title=f"{name}, {learned}", xlabel="hyperparameter", ylabel="accuracy")
 
 
+def draw_histograms(history: History, out: Path) -> None:
+    """Fig. 8: accuracy over batch size and learning rate, two data sets of each source."""
+    names = [f"{source}-{k:02d}" for k in (1, 2) for source in images.SOURCES]
+    names = [name for name in names if name in history.tasks]
+    with figures.canvas(out / "figure8", rows=2, columns=(len(names) + 1) // 2, size=(3.4, 2.9)) as axes:
+        for panel, name in zip(axes, names, strict=False):
+            frame = pd.DataFrame(history.configs(name)).assign(accuracy=1 - history[name].losses)
+            wide = frame.pivot(index="batch_size", columns="learning_rate", values="accuracy")
+            rate, size = np.log10(wide.columns), np.log2(wide.index)
+            mesh = panel.pcolormesh(rate, size, wide.to_numpy(), shading="nearest", vmin=0, vmax=1, rasterized=True)
+            panel.figure.colorbar(mesh, ax=panel, label="accuracy")
+            panel.set(title=name, xlabel="log₁₀ of the initial learning rate", ylabel="log₂ of the batch size")
+            panel.grid(visible=False)
+
+
 def draw_searches(frame: pd.DataFrame, out: Path) -> None:
     names = sorted(frame["problem"].unique(), key=lambda name: (name.partition(", ")[2], name))
     columns = (len(names) + 1) // 2
@@ -460,6 +481,9 @@ def _scatter(panel: Any, groups: Sequence[Array]) -> None:
 def text(frame: pd.DataFrame) -> str:
     """What came out, in a few tables."""
     parts = []
+    cosine = frame[frame["experiment"] == "prior mean"]
+    after = cosine[cosine["step"].isin([3, 4, 5, 8, 12])].groupby(["method", "step"])["value"].mean()
+    parts.append(f"Distance to the minimum of the cosine after so many points (Fig. 1):\n{_wide(after, 4)}")
     synthetic = frame[frame["experiment"] == "synthetic"]
     last = synthetic[synthetic["measure"] == "held-out loss"].groupby(["problem", "method"])["value"].min()
     parts.append(f"Held-out loss, lowest (Fig. 6):\n{_wide(last, 4)}")

@@ -252,6 +252,7 @@ def siamese_lines(frame: pd.DataFrame) -> list[Line]:
 
 GUESSED = "figure6"
 SIAMESE_MEASURES = {  # figure of the paper, and whether more is better
+    "distance": ("figure1", False),
     "accuracy": (GUESSED, True),
     "own kind": ("figure5, other kind", True),
     "gap": ("figure5", False),
