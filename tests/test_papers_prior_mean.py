@@ -67,6 +67,18 @@ def test_without_its_steps_the_prior_mean_helps() -> None:
     assert mean[CONNECTED] < 0.2 * mean[ZERO]
 
 
+def test_improvement_is_expected_at_the_edges_of_the_steps() -> None:
+    """The reason that the page of claims gives: its next three choices lie there far more often than by chance."""
+
+    def near(x: np.ndarray) -> float:
+        return float((np.abs(x[..., None] - paper.EDGES).min(axis=-1) < 0.1).mean())
+
+    chosen = {m: np.array([list(paper.search(m, rng=rng(r)))[-1].x[2:5] for r in range(20)]) for m in METHODS}
+    assert near(GRID) < 0.2
+    assert near(chosen[PIECEWISE]) > 0.6
+    assert max(near(chosen[ZERO]), near(chosen[CONNECTED])) < 0.2
+
+
 def test_the_figure_is_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(paper.figures.LOOK, "savefig.dpi", 40)
     paper.draw(tmp_path)
