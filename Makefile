@@ -30,13 +30,13 @@ help:
 	@sed -n 's/^# \(make .*\)/\1/p' Makefile
 
 demo: $(VENV)/.demo
-	$(PY) -m headstart.cli demo
+	$(PY) -m headstart demo
 
 test: $(VENV)/.dev
 	$(TEST) $(ARGS)
 
 test-exports: $(EXPORTS)/.ready
-	OMP_NUM_THREADS=1 $(EXPORTS)/bin/python -m pytest tests/test_exports.py "tests/test_docs.py::test_code_runs[docs/others.md]" $(ARGS)
+	OMP_NUM_THREADS=1 $(EXPORTS)/bin/python -m pytest tests/starts/test_exports.py "tests/test_docs.py::test_code_runs[docs/others.md]" $(ARGS)
 
 lint: $(VENV)/.dev
 	$(PY) -m ruff check .
@@ -48,7 +48,7 @@ bench: $(VENV)/.dev
 	@for file in $(sort $(wildcard benchmarks/*.py)); do echo "== $$file"; $(PY) "$$file" || exit 1; done
 
 claims: $(VENV)/.demo
-	$(PY) -m headstart.cli reproduce claims --results benchmarks/papers/* --out docs/claims.md
+	$(PY) -m headstart reproduce claims --results benchmarks/papers/* --out docs/claims.md
 
 docs: $(VENV)/.docs
 	$(PY) -m mkdocs build --strict

@@ -23,9 +23,8 @@ from typing import Any
 
 import numpy as np
 
-from headstart.optimizer import Optimizer
-from headstart.parameters import Categorical, Float, Int
-from headstart.space import Config, Space
+from headstart.search.optimizer import Optimizer
+from headstart.space import Categorical, Config, Float, Int, Space
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 Objective = Callable[[Config], float]

@@ -15,7 +15,7 @@ from collections.abc import Callable
 import numpy as np
 from sklearn.ensemble import RandomForestRegressor
 
-from headstart.parameters import Array
+from headstart._support.types import Array
 from headstart.surrogates.forest import ForestModel
 
 

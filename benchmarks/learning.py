@@ -13,10 +13,10 @@ from collections.abc import Callable
 import numpy as np
 
 import headstart as hs
-from headstart.history import build
-from headstart.names import STRATEGIES
-from headstart.past import Past
+from headstart.history.history import build
 from headstart.strategies.base import Told
+from headstart.strategies.names import STRATEGIES
+from headstart.transfer.models import TaskModels
 
 SPACE = hs.Space(
     {
@@ -76,7 +76,7 @@ def in_child(work: Callable[[], object]) -> tuple[float, float]:
 
 def adaptive_ask(past_runs: hs.History) -> float:
     """Milliseconds of one adaptive ask with five results known: the median of 20."""
-    past = Past(past_runs, rng=np.random.default_rng(0))
+    past = TaskModels(past_runs, rng=np.random.default_rng(0))
     run = STRATEGIES["auto"]().begin(past, n=10, features=None, rng=np.random.default_rng(1))
     rng = np.random.default_rng(2)
     times = []

@@ -14,7 +14,8 @@ from pathlib import Path
 
 import numpy as np
 
-from headstart.history import History, build
+from headstart.history import History
+from headstart.history.history import build
 from headstart.space import Categorical, Float, Int, Space
 
 SPACE = Space(

@@ -19,11 +19,12 @@ from dataclasses import replace
 import numpy as np
 
 import headstart as hs
-from headstart.distances import KINDS, task_distances
-from headstart.embedding import Table, named
-from headstart.formats import authors
+from headstart.datasets.distances import KINDS
+from headstart.datasets.embedding import Table, named
+from headstart.datasets.siamese import POOLINGS, train
+from headstart.history.formats import authors
 from headstart.library import metric
-from headstart.siamese import POOLINGS, train
+from headstart.transfer.models import task_distances
 from protocol import curve, row
 
 AT = (1, 3, 5, 10)

@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 import headstart as hs
-from headstart.formats import authors
+from headstart.history.formats import authors
 from protocol import arguments, curve, history_named, row
 
 AT = (5, 10, 20, 30)

@@ -15,8 +15,8 @@ import numpy as np
 from joblib import Parallel, delayed
 
 import headstart as hs
-from headstart.formats import authors
-from headstart.metrics import scaled_dtm
+from headstart.history.formats import authors
+from headstart.starts.measures import scaled_dtm
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 

@@ -15,9 +15,10 @@ import argparse
 import numpy as np
 from joblib import Parallel, delayed
 
+from headstart._support.types import Array
 from headstart.history import History
 from headstart.papers import runs
-from headstart.parameters import Array, Categorical
+from headstart.space import Categorical
 from headstart.surrogates.scot import RANKINGS, SCoT
 
 TRIALS = 10

@@ -23,12 +23,12 @@ from typing import Protocol
 import numpy as np
 
 from cold_search import hartmann6, on_one_thread
-from headstart.history import History, build
-from headstart.names import SURROGATES
-from headstart.optimizer import Optimizer
-from headstart.parameters import Float
-from headstart.space import Config, Space
+from headstart.history import History
+from headstart.history.history import build
+from headstart.search.optimizer import Optimizer
+from headstart.space import Config, Float, Space
 from headstart.surrogates.gaussian import refit_at
+from headstart.surrogates.names import SURROGATES
 
 NAMES = [f"x{j}" for j in range(6)]
 SPACE = Space({name: Float(0.0, 1.0) for name in NAMES})
@@ -190,8 +190,8 @@ def imports(repeats: int = 7) -> None:
     """CPU seconds of a fresh process, without those of Python itself."""
     programs = {
         "`import headstart`": "import headstart",
-        "`headstart.Optimizer`": "from headstart.optimizer import Optimizer",
-        "and the first ask": "from headstart.optimizer import Optimizer; " + FIRST_ASK,
+        "`headstart.Optimizer`": "from headstart.search.optimizer import Optimizer",
+        "and the first ask": "from headstart.search.optimizer import Optimizer; " + FIRST_ASK,
     }
     empty = _seconds("pass", repeats)
     print("\nCPU seconds to load in a fresh process (best of several, less those of an empty program):\n")

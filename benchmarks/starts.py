@@ -11,9 +11,9 @@ import time
 
 import numpy as np
 
-from headstart.history import scale
+from headstart.history.task import scale
+from headstart.starts.validation import expected_random
 from headstart.strategies import AdaptiveLearnedInit, LearnedInit
-from headstart.validation import expected_random
 from protocol import arguments, curves, history_named, row
 
 AT = (1, 3, 5, 10)

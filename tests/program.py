@@ -17,7 +17,7 @@ def environment() -> dict[str, str]:
 
 def headstart(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     """`headstart …` in a folder."""
-    command = [sys.executable, "-m", "headstart.cli", *arguments]
+    command = [sys.executable, "-m", "headstart", *arguments]
     return subprocess.run(command, capture_output=True, text=True, cwd=cwd, env=environment())
 
 

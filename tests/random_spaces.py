@@ -8,8 +8,8 @@ from typing import Any
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
-from headstart.parameters import Parameter, Scalar
-from headstart.space import Categorical, Float, Int, Space
+from headstart._support.types import Scalar
+from headstart.space import Categorical, Float, Int, Parameter, Space
 
 SCALARS: st.SearchStrategy[Scalar] = st.one_of(
     st.none(), st.booleans(), st.integers(-5, 5), st.sampled_from([0.5, 2.25, "a", "b", "True", "1", ""])

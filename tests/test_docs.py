@@ -69,7 +69,7 @@ import subprocess, sys
 
 def run_program(command):
     assert command[0] == "headstart", command
-    subprocess.run([sys.executable, "-m", "headstart.cli", *command[1:]], check=True)
+    subprocess.run([sys.executable, "-m", "headstart", *command[1:]], check=True)
 
 if __name__ == "__main__":
     exec(compile(open("page.txt", encoding="utf-8").read(), "page", "exec"), globals())
@@ -91,7 +91,8 @@ def test_every_page_is_in_the_navigation() -> None:
 
 
 def test_every_method_has_a_page() -> None:
-    from headstart.names import STRATEGIES, SURROGATES
+    from headstart.strategies.names import STRATEGIES
+    from headstart.surrogates.names import SURROGATES
 
     pages = {page.stem for page in (ROOT / "docs" / "methods").glob("*.md")}
     assert pages == {*STRATEGIES, *(SURROGATES.keys() - {"auto"}), "surrogate-auto"}

@@ -32,7 +32,7 @@ def printed(code: str) -> str:
     [
         "import headstart",
         "import headstart as hs; dir(hs)",
-        "import headstart.cli",
+        "import headstart.cli.main",
         "import headstart as hs; hs.Space",
     ],
 )
@@ -61,7 +61,7 @@ def test_modules_do_not_hide_the_functions_of_the_package() -> None:
     every += "[importlib.import_module(m.name) for m in pkgutil.iter_modules(hs.__path__, 'headstart.')]; "
     code = every + "print([n for n in hs._HOMES if type(getattr(hs, n)).__name__ == 'module'])"
     assert printed(code) == "[]\n"
-    after = "import headstart.features, headstart as hs; print(hs.metafeatures is headstart.features.metafeatures)"
+    after = "import headstart.datasets.features, headstart as hs; print(hs.metafeatures is headstart.datasets.features.metafeatures)"
     assert printed(after) == "True\n"
 
 

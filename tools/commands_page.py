@@ -6,8 +6,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from headstart.cli import parser
-from headstart.options import KINDS
+from headstart.cli.main import parser
+from headstart.cli.options import KINDS
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "commands.md"
 READING = "how to read the history"  # the group of options that every command with a HISTORY has

@@ -14,61 +14,63 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "Space": "headstart.space",
-    "Float": "headstart.parameters",
-    "Int": "headstart.parameters",
-    "Categorical": "headstart.parameters",
-    "as_space": "headstart.foreign",
-    "reconcile": "headstart.reconciliation",
+    "Float": "headstart.space",
+    "Int": "headstart.space",
+    "Categorical": "headstart.space",
+    "as_space": "headstart.space",
+    "reconcile": "headstart.space",
     "History": "headstart.history",
     "Task": "headstart.history",
-    "metafeatures": "headstart.features",
-    "embed": "headstart.embedding",
-    "learn": "headstart.start",
-    "Start": "headstart.start",
-    "evidence": "headstart.validation",
-    "Evidence": "headstart.validation",
-    "Optimizer": "headstart.optimizer",
-    "Trial": "headstart.optimizer",
-    "minimize": "headstart.minimize_loop",
-    "Result": "headstart.minimize_loop",
+    "metafeatures": "headstart.datasets.features",
+    "embed": "headstart.datasets.embedding",
+    "learn": "headstart.starts.learning",
+    "Start": "headstart.starts.start",
+    "evidence": "headstart.starts.validation",
+    "Evidence": "headstart.starts.validation",
+    "Optimizer": "headstart.search.optimizer",
+    "Trial": "headstart.search.optimizer",
+    "minimize": "headstart.search.loop",
+    "Result": "headstart.search.loop",
 }
 _MODULES = {
+    "errors": "headstart.errors",
     "library": "headstart.library",
     "optuna": "headstart.adapters.optuna",
-    "siamese": "headstart.siamese",
+    "siamese": "headstart.datasets.siamese",
     "sklearn": "headstart.adapters.sklearn",
     "strategies": "headstart.strategies",
     "surrogates": "headstart.surrogates",
 }
 
-_OPTIONAL = {"optuna", "siamese"}  # need extras, so that `from headstart import *` leaves them out
+_OPTIONAL = {"optuna", "siamese"}  # need extras, so `from headstart import *` leaves them out
 __all__ = sorted({*_HOMES, *_MODULES, "__version__"} - _OPTIONAL)
 
 if TYPE_CHECKING:
+    from headstart import errors as errors
     from headstart import library as library
-    from headstart import siamese as siamese
     from headstart import strategies as strategies
     from headstart import surrogates as surrogates
     from headstart.adapters import optuna as optuna
     from headstart.adapters import sklearn as sklearn
-    from headstart.embedding import embed as embed
-    from headstart.features import metafeatures as metafeatures
-    from headstart.foreign import as_space as as_space
+    from headstart.datasets import siamese as siamese
+    from headstart.datasets.embedding import embed as embed
+    from headstart.datasets.features import metafeatures as metafeatures
     from headstart.history import History as History
     from headstart.history import Task as Task
-    from headstart.minimize_loop import Result as Result
-    from headstart.minimize_loop import minimize as minimize
-    from headstart.optimizer import Optimizer as Optimizer
-    from headstart.optimizer import Trial as Trial
-    from headstart.parameters import Categorical as Categorical
-    from headstart.parameters import Float as Float
-    from headstart.parameters import Int as Int
-    from headstart.reconciliation import reconcile as reconcile
+    from headstart.search.loop import Result as Result
+    from headstart.search.loop import minimize as minimize
+    from headstart.search.optimizer import Optimizer as Optimizer
+    from headstart.search.optimizer import Trial as Trial
+    from headstart.space import Categorical as Categorical
+    from headstart.space import Float as Float
+    from headstart.space import Int as Int
     from headstart.space import Space as Space
-    from headstart.start import Start as Start
-    from headstart.start import learn as learn
-    from headstart.validation import Evidence as Evidence
-    from headstart.validation import evidence as evidence
+    from headstart.space import as_space as as_space
+    from headstart.space import reconcile as reconcile
+    from headstart.starts.learning import learn as learn
+    from headstart.starts.start import Start as Start
+    from headstart.starts.validation import Evidence as Evidence
+    from headstart.starts.validation import evidence as evidence
 
 
 def __getattr__(name: str) -> Any:

@@ -17,10 +17,9 @@ try:
 except ImportError as error:
     raise ImportError("Ax is not installed: pip install ax-platform") from error
 
-from headstart.foreign import as_space
-from headstart.parameters import Categorical, Int
-from headstart.space import Config, Space
-from headstart.start import Start
+from headstart.errors import ArgumentError
+from headstart.space import Categorical, Config, Int, Space, as_space
+from headstart.starts.start import Start
 
 KINDS = {bool: "bool", int: "int", float: "float", str: "str"}
 
@@ -37,7 +36,7 @@ def _parameter(space: Space, name: str) -> Any:
     if isinstance(parameter, Categorical):
         kinds = {type(choice) for choice in parameter.choices}
         if len(kinds) > 1 or not kinds <= set(KINDS):
-            raise ValueError(f"Ax wants choices of one type, but {name!r} has {parameter.describe()}")
+            raise ArgumentError(f"Ax wants choices of one type, but {name!r} has {parameter.describe()}")
         dependents = {
             choice: active
             for choice in parameter.choices
@@ -52,7 +51,7 @@ def _parameter(space: Space, name: str) -> Any:
             dependent_parameters=dependents or None,
         )
     if children:
-        raise ValueError(f"{children[0]!r} depends on the number {name!r}; in Ax only choices have dependents")
+        raise ArgumentError(f"{children[0]!r} depends on the number {name!r}; in Ax only choices have dependents")
     if parameter.step is not None:
         kind = "int" if isinstance(parameter, Int) else "float"
         values = [parameter.native(v) for v in parameter.options()]

@@ -9,8 +9,8 @@ try:
 except ImportError as error:
     raise ImportError('ConfigSpace is not installed: pip install "headstart[configspace]"') from error
 
-from headstart.foreign import as_space
-from headstart.parameters import Categorical, Int, Parameter
+from headstart.errors import ArgumentError
+from headstart.space import Categorical, Int, Parameter, as_space
 
 
 def to_configspace(space: Any, *, name: str | None = None, seed: int | None = None) -> CS.ConfigurationSpace:
@@ -38,7 +38,7 @@ def _hyperparameter(name: str, parameter: Parameter) -> Any:
     if isinstance(parameter, Categorical):
         kinds = {type(choice) for choice in parameter.choices}
         if bool in kinds and kinds & {int, float}:
-            raise ValueError(
+            raise ArgumentError(
                 f"{name!r} has True or False next to numbers, which ConfigSpace would take for 1 or 0: "
                 f"{parameter.describe()}"
             )

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from headstart.foreign import as_space
-from headstart.parameters import Categorical, Int, Parameter
+from headstart.space import Categorical, Int, Parameter, as_space
 
 
 def domains(space: Any, words: Any, *, inclusive: bool) -> dict[str, Any]:

@@ -17,9 +17,8 @@ try:
 except ImportError as error:
     raise ImportError("hyperopt is not installed: pip install hyperopt") from error
 
-from headstart.foreign import as_space
-from headstart.parameters import Categorical, Int
-from headstart.space import Config, Space
+from headstart.errors import ArgumentError
+from headstart.space import Categorical, Config, Int, Space, as_space
 
 
 def search_space(space: Any) -> dict[str, Any]:
@@ -27,10 +26,14 @@ def search_space(space: Any) -> dict[str, Any]:
     space = as_space(space)
     for name, parameter in space.items():
         if len(parameter.conditions) > 1:
-            raise ValueError(f"{name!r} depends on {', '.join(parameter.conditions)}; hyperopt's tree has one parent")
+            raise ArgumentError(
+                f"{name!r} depends on {', '.join(parameter.conditions)}; hyperopt's tree has one parent"
+            )
         for parent in parameter.conditions:
             if not isinstance(space[parent], Categorical):
-                raise ValueError(f"{name!r} depends on the number {parent!r}; in hyperopt only choices have branches")
+                raise ArgumentError(
+                    f"{name!r} depends on the number {parent!r}; in hyperopt only choices have branches"
+                )
     nodes: dict[str, Any] = {}
     for name in reversed(space.parents_first):  # children first: a branch is made of finished nodes
         nodes[name] = _node(space, name, nodes)

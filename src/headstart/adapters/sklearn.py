@@ -21,15 +21,15 @@ from sklearn.svm import SVC
 from sklearn.utils import check_random_state
 
 from headstart import library
-from headstart.arguments import closest, whole
-from headstart.features import FEATURE_NAMES, metafeatures
-from headstart.foreign import as_space
-from headstart.history import History, log
-from headstart.optimizer import Optimizer, Trial
-from headstart.parameters import Categorical, Float, Int, Parameter
-from headstart.reconciliation import report
-from headstart.space import Config, Space
-from headstart.strategies.base import ExhaustedError
+from headstart._support.arguments import whole
+from headstart._support.log import log
+from headstart._support.wording import closest
+from headstart.datasets.features import FEATURE_NAMES, metafeatures
+from headstart.errors import ArgumentError, ExhaustedError
+from headstart.history import History
+from headstart.search.optimizer import Optimizer, Trial
+from headstart.space import Categorical, Config, Float, Int, Parameter, Space, as_space
+from headstart.space.reconciliation import report
 
 Results = dict[str, Any]
 
@@ -76,7 +76,7 @@ class HeadstartSearchCV(BaseSearchCV):  # type: ignore[misc]
         n_init: int = 10,
         init: Any = "auto",
         surrogate: Any = "auto",
-        acquisition: str = "ei",
+        acquisition: str = "auto",
         batch_size: int = 1,
         scoring: Any = None,
         n_jobs: int | None = None,
@@ -147,7 +147,7 @@ class HeadstartSearchCV(BaseSearchCV):  # type: ignore[misc]
                 opt.tell(config, score if np.isfinite(score) else None)
         reasons = list(self._failed.values())
         if len(reasons) == len(opt.trials):
-            raise ValueError(f"none of the {len(reasons)} candidates could be fitted: {reasons[-1]}")
+            raise ArgumentError(f"none of the {len(reasons)} candidates could be fitted: {reasons[-1]}")
         if reasons:
             which = f"{len(reasons)} of {len(opt.trials)} candidates could not be fitted on any fold"
             warnings.warn(f"{which}; the last because: {reasons[-1]}", FitFailedWarning, stacklevel=2)
@@ -238,7 +238,7 @@ def resolve(estimator: BaseEstimator, space: Any, history: History | str | None)
     if space is None and history is None:
         prefix = _svc_prefix(estimator)
         if prefix is None:
-            raise ValueError(
+            raise ArgumentError(
                 f"{type(estimator).__name__} needs a space to search, or a history of past runs; "
                 "only an SVC, alone or as a step of a pipeline, has both in the library"
             )
@@ -247,7 +247,9 @@ def resolve(estimator: BaseEstimator, space: Any, history: History | str | None)
         return renamed, _moved(history, renamed)
     past = library.load(history) if isinstance(history, str) else history
     if past is not None and not isinstance(past, History):
-        raise ValueError(f"history must be a History, a shipped history's name ({_shipped()}) or None, got {history!r}")
+        raise ArgumentError(
+            f"history must be a History, a shipped history's name ({_shipped()}) or None, got {history!r}"
+        )
     if space is None:
         assert past is not None
         found = _prefixed(past.space, _prefix(estimator, past.space))
@@ -283,7 +285,7 @@ def _svc_prefix(estimator: BaseEstimator) -> str | None:
     """Where the support vector machine is: "" for the estimator itself, "svc__" for a step; None: nowhere."""
     found = [prefix for prefix, step in _steps(estimator).items() if isinstance(step, SVC)]
     if len(found) > 1:
-        raise ValueError(f"there are {len(found)} SVCs in the estimator ({', '.join(found)}); pass a space for them")
+        raise ArgumentError(f"there are {len(found)} SVCs in the estimator ({', '.join(found)}); pass a space for them")
     return found[0] if found else None
 
 
@@ -294,7 +296,7 @@ def _prefix(estimator: BaseEstimator, space: Space) -> str:
     if not found:
         _check_names(estimator, space)
     if len(found) > 1 and found[0] != "":
-        raise ValueError(f"the history's parameters fit {' and '.join(found)}; pass a space with full names")
+        raise ArgumentError(f"the history's parameters fit {' and '.join(found)}; pass a space with full names")
     return found[0]
 
 
@@ -303,7 +305,7 @@ def _check_names(estimator: BaseEstimator, space: Space) -> None:
     for name in space:
         if name not in known:
             hint = closest(name, sorted(known))
-            raise ValueError(f"{type(estimator).__name__} has no parameter {name!r}{hint}")
+            raise ArgumentError(f"{type(estimator).__name__} has no parameter {name!r}{hint}")
 
 
 def _prefixed(space: Space, prefix: str) -> Space:
@@ -335,7 +337,7 @@ def _parameter(name: str, entry: Any) -> Any:
         return Int(int(low), int(high))
     if kind in ("uniform", "loguniform", "reciprocal"):
         return Float(float(low), float(high), log=kind != "uniform")
-    raise ValueError(f"{name!r} is a {kind} distribution; uniform, loguniform and randint are understood")
+    raise ArgumentError(f"{name!r} is a {kind} distribution; uniform, loguniform and randint are understood")
 
 
 def _features(estimator: BaseEstimator, history: History | None, X: Any, y: Any) -> dict[str, float] | None:

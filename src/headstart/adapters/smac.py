@@ -14,7 +14,7 @@ try:
 except ImportError as error:
     raise ImportError("SMAC is not installed: pip install smac") from error
 
-from headstart.start import Start
+from headstart.starts.start import Start
 
 
 def initial_design(start: Start, scenario: Any, facade: Any = HyperparameterOptimizationFacade) -> Any:

@@ -20,8 +20,8 @@ Everything here is immutable, and expects configurations of order one, as `Space
 from __future__ import annotations
 
 from headstart.gp.designs import SharedDesign, share_designs
-from headstart.gp.hyperparameters import Bounds, Prior, fit_kernel, likely_mean, log_marginal_likelihood
-from headstart.gp.kernels import Kernel, Matern
+from headstart.gp.hyperparameters import Bounds, Fit, Prior, fit_kernel, likely_mean, log_marginal_likelihood
+from headstart.gp.kernels import Kernel, Matern, SquaredExponential
 from headstart.gp.process import GP, LEAST_VARIANCE, Prediction
 from headstart.gp.tasks import TaskGPs
 
@@ -29,11 +29,13 @@ __all__ = [
     "GP",
     "LEAST_VARIANCE",
     "Bounds",
+    "Fit",
     "Kernel",
     "Matern",
     "Prediction",
     "Prior",
     "SharedDesign",
+    "SquaredExponential",
     "TaskGPs",
     "fit_kernel",
     "likely_mean",

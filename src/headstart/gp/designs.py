@@ -8,10 +8,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from headstart._support.types import Array
+from headstart.errors import ArgumentError
 from headstart.gp.arrays import as_columns, as_matrix
-from headstart.linalg import (
-    Array,
-)
+from headstart.space.rows import distinct
 
 
 class SharedDesign(NamedTuple):
@@ -28,18 +28,18 @@ def share_designs(designs: Sequence[Array], losses: Sequence[Array]) -> tuple[Ar
     The order in which a task's configurations were evaluated plays no part.
     """
     if len(designs) != len(losses):
-        raise ValueError(f"there must be losses for every design, but got {len(designs)} and {len(losses)}")
+        raise ArgumentError(f"there must be losses for every design, but got {len(designs)} and {len(losses)}")
     if not designs:
-        raise ValueError("there are no tasks; give at least one design")
+        raise ArgumentError("there are no tasks; give at least one design")
     width = np.shape(designs[0])[-1]
     checked = [as_matrix(X, f"design {i}", width) for i, X in enumerate(designs)]
-    rows, identity = _distinct(np.concatenate(checked))
+    rows, identity = distinct(np.concatenate(checked))
     ends = np.cumsum([len(X) for X in checked])
     members: dict[bytes, list[tuple[int, Array]]] = {}
     for task, (places, y) in enumerate(zip(np.split(identity, ends[:-1]), losses, strict=True)):
         column = as_columns(y, f"losses of task {task}", len(places))
         if column.shape[1] != 1:
-            raise ValueError(f"losses of task {task} must be a vector, but have shape {np.shape(y)}")
+            raise ArgumentError(f"losses of task {task} must be a vector, but have shape {np.shape(y)}")
         order = np.argsort(places, kind="stable")
         members.setdefault(places[order].tobytes(), []).append((task, column[order, 0]))
     groups = [
@@ -51,14 +51,3 @@ def share_designs(designs: Sequence[Array], losses: Sequence[Array]) -> tuple[Ar
         for key, tasks in members.items()
     ]
     return rows, groups
-
-
-def _distinct(rows: Array) -> tuple[Array, npt.NDArray[np.intp]]:
-    """The distinct rows in lexicographic order, and which of them each row is (as np.unique, but faster)."""
-    order = np.lexsort(rows.T[::-1])
-    ranked = rows[order]
-    new = np.ones(len(rows), dtype=bool)
-    new[1:] = (ranked[1:] != ranked[:-1]).any(axis=1)
-    identity = np.empty(len(rows), dtype=np.intp)
-    identity[order] = np.cumsum(new) - 1
-    return ranked[new], identity

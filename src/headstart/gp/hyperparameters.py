@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import partial
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy.optimize import minimize
 
+from headstart._support.types import Array
+from headstart.errors import ArgumentError
 from headstart.gp.arrays import as_columns
 from headstart.gp.designs import share_designs
-from headstart.gp.kernels import Kernel
-from headstart.linalg import (
-    Array,
-    cholesky,
-    inverse,
-    solve_cholesky,
-)
+from headstart.gp.kernels import Kernel, SquaredExponential
+from headstart.gp.linalg import cholesky, inverse, solve_cholesky
+
+Group: TypeAlias = tuple[Array, Array]
+"""A design X (n, d), and losses Y (n, t) or (n,)."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +41,7 @@ class Prior:
         for name in ("amplitude", "lengthscale", "noise"):
             pair = getattr(self, name)
             if pair is not None and not all(math.isfinite(value) and value > 0 for value in pair):
-                raise ValueError(f"{name} must be a positive mode and spread, but got {pair}")
+                raise ArgumentError(f"{name} must be a positive mode and spread, but got {pair}")
 
     def normal(self, d: int) -> tuple[Array, Array]:
         """Mean and standard deviation of θ under this prior, for d lengthscales.
@@ -68,7 +67,7 @@ class Bounds:
         for name in ("amplitude", "lengthscale", "noise"):
             low, high = getattr(self, name)
             if not 0 < low <= high < math.inf:
-                raise ValueError(f"{name} needs 0 < low <= high, but got low={low}, high={high}")
+                raise ArgumentError(f"{name} needs 0 < low <= high, but got low={low}, high={high}")
 
     def log(self, d: int) -> tuple[Array, Array]:
         """The least and the greatest θ, for d lengthscales."""
@@ -77,7 +76,7 @@ class Bounds:
 
 
 def log_marginal_likelihood(
-    theta: Array, groups: Sequence[tuple[Array, Array]], *, free_mean: bool = False, kind: type[Kernel] = Kernel
+    theta: Array, groups: Sequence[Group], *, free_mean: bool = False, kind: type[Kernel] = SquaredExponential
 ) -> tuple[float, Array]:
     """Σ log p(Y | X, θ) over groups of design X (n, d) and centred losses Y (n, t), and its gradient in θ.
 
@@ -94,7 +93,7 @@ def log_marginal_likelihood(
     kernel = kind.from_theta(theta)
     value, gradient = 0.0, np.zeros_like(theta)
     for X, Y in groups:
-        K = kernel.gram(X)
+        K, E = kernel.gram_and_slope(X)
         L, _ = cholesky(K)
         if free_mean:
             Y = Y - likely_mean(L, Y)
@@ -102,7 +101,7 @@ def log_marginal_likelihood(
         value += log_likelihood(L, Y, alpha)
         G = alpha @ alpha.T - Y.shape[1] * inverse(L)
         diagonal = G.diagonal().sum()
-        M = G * (K if kind is Kernel else kernel.slope(kernel.left(X), kernel.right(X)))
+        M = G * E
         scaled = X / kernel.lengthscales
         gradient[0] += 0.5 * (np.vdot(G, K) - kernel.noise * diagonal)
         gradient[1:-1] += M.sum(axis=1) @ scaled**2 - np.einsum("ik,ik->k", scaled, M @ scaled)
@@ -119,88 +118,99 @@ def likely_mean(L: Array, Y: Array) -> Array:
     return np.asarray(weights @ Y / weights.sum())
 
 
+@dataclass(frozen=True)
+class Fit:
+    """How hyperparameters are fitted.
+
+    restarts: how many random starts are descended from, beside the given or default one.
+    prior: None maximises the likelihood (for a history); `Prior()` the posterior (for a single run).
+    mean: what is subtracted from the losses; None subtracts each column's average.
+    free_mean: take the constant that is most likely beside the hyperparameters, whatever `mean` is.
+    max_rows, max_total: a design with more rows is represented by that many of them, drawn at random, and
+        designs are drawn until they have max_total rows together. The cost is O(max_total · max_rows²).
+    kind: the kernel.
+    """
+
+    restarts: int = 2
+    prior: Prior | None = None
+    bounds: Bounds = field(default_factory=Bounds)
+    mean: float | None = None
+    free_mean: bool = False
+    max_rows: int = 128
+    max_total: int = 4096
+    kind: type[Kernel] = SquaredExponential
+
+    def __post_init__(self) -> None:
+        if self.max_rows < 2:
+            raise ArgumentError(f"max_rows must be at least 2, but got {self.max_rows}")
+
+
+FEW = 8  # restarts are tried on this fraction of the rows, and the best goes on with all (`benchmarks/learning.py`)
+DESCENT = {"maxiter": 100, "ftol": 1e-8, "gtol": 1e-5}  # of the objective per observation; tighter ones change nothing
+
+
 def fit_kernel(
-    groups: Sequence[tuple[Array, Array]],
-    *,
-    rng: np.random.Generator,
-    restarts: int = 2,
-    prior: Prior | None = None,
-    bounds: Bounds | None = None,
-    start: Kernel | None = None,
-    mean: float | None = None,
-    free_mean: bool = False,
-    max_rows: int = 128,
-    max_total: int = 4096,
-    kind: type[Kernel] = Kernel,
+    groups: Sequence[Group], how: Fit | None = None, *, rng: np.random.Generator, start: Kernel | None = None
 ) -> Kernel:
     """The hyperparameters most likely for all groups together, by L-BFGS-B from several starts.
 
     groups: designs X (n, d) with losses Y, (n,) or (n, t). Those with the same design are merged, so that
         a history may be passed task by task. Groups of fewer than two rows say nothing and are left out.
-    restarts: how many random starts are descended from, beside `start` or the default one.
-    prior: None maximises the likelihood (for a history); `Prior()` the posterior (for a single run).
     start: where to begin, for instance the kernel of the step before.
-    mean: what is subtracted from the losses; None subtracts each column's average.
-    free_mean: take the constant that is most likely beside the hyperparameters, whatever `mean` is.
-    max_rows, max_total: a design with more rows is represented by that many of them, drawn at random, and
-        designs are drawn until they have max_total rows together. Restarts are tried on an eighth of that,
-        and the best goes on with all. The cost is O(max_total · max_rows²).
-    kind: the kernel, SE-ARD or Matern.
 
     The result does not depend on the order of the groups, and scales with the losses (twice the loss, four
     times the amplitude and noise). If no loss varies, the start is returned.
     """
     if not groups:
-        raise ValueError("groups is empty: a kernel can only be fitted to at least one design")
+        raise ArgumentError("groups is empty: a kernel can only be fitted to at least one design")
+    how = how or Fit()
     d = np.shape(groups[0][0])[-1]
-    sample = _sample(_centred(groups, mean), rng, max_rows, max_total)
-    size = max(sum(Y.size for _, Y in sample), 1)
-    scale = math.sqrt(sum(float(np.sum(Y**2)) for _, Y in sample) / size) or 1.0
+    sample = _sample(_centred(groups, how.mean), rng, how.max_rows, how.max_total)
+    scaled, scale = _unit_variance(sample)
     units = np.zeros(d + 2)  # θ of the losses = θ of the scaled losses + units
     units[[0, -1]] = 2 * math.log(scale)
-    normal = (prior or Prior()).normal(d)
-    low, high = (bounds or Bounds()).log(d)
-    first = np.clip(normal[0] if start is None else start.theta - units, low, high)
+    low, high = how.bounds.log(d)
+    first = np.clip((how.prior or Prior()).normal(d)[0] if start is None else start.theta - units, low, high)
     if not any(Y.any() for _, Y in sample):
-        return start or kind.from_theta(first + units)
-
-    scaled = [(X, Y / scale) for X, Y in sample]
-    few = _sample(scaled, rng, max_rows, max_total // 8)
+        return start or how.kind.from_theta(first + units)
+    few = _sample(scaled, rng, how.max_rows, how.max_total // FEW)
     varies = np.array([True, *np.any([np.ptp(X, axis=0) > 0 for X, _ in scaled], axis=0), True])
-    random = first + varies * rng.normal(size=(restarts, d + 2))
-
-    def descend(theta: Array, part: list[tuple[Array, Array]]) -> Any:
-        assumed = None if prior is None else normal
-        objective = partial(_negative_posterior, groups=part, normal=assumed, free_mean=free_mean, kind=kind)
-        limits = list(zip(low, high, strict=True))
-        options = {"maxiter": 100, "ftol": 1e-8, "gtol": 1e-5}
-        return minimize(objective, theta, jac=True, method="L-BFGS-B", bounds=limits, options=options)
-
-    runs = [descend(theta, few) for theta in (first, *np.clip(random, low, high))]
+    random = first + varies * rng.normal(size=(how.restarts, d + 2))
+    runs = [_descend(theta, few, how) for theta in (first, *np.clip(random, low, high))]
     best = min(runs, key=lambda run: float(run.fun)).x
     if len(few) < len(scaled):
-        best = descend(best, scaled).x
-    return kind.from_theta(best + units)
+        best = _descend(best, scaled, how).x
+    return how.kind.from_theta(best + units)
 
 
-def _negative_posterior(
-    theta: Array,
-    groups: Sequence[tuple[Array, Array]],
-    normal: tuple[Array, Array] | None,
-    free_mean: bool = False,
-    kind: type[Kernel] = Kernel,
-) -> tuple[float, Array]:
+def _unit_variance(groups: Sequence[Group]) -> tuple[list[Group], float]:
+    """Groups with their losses divided by one number, and that number: their root mean square."""
+    size = max(sum(Y.size for _, Y in groups), 1)
+    scale = math.sqrt(sum(float(np.sum(Y**2)) for _, Y in groups) / size) or 1.0
+    return [(X, Y / scale) for X, Y in groups], scale
+
+
+def _descend(theta: Array, groups: Sequence[Group], how: Fit) -> Any:
+    low, high = how.bounds.log(len(theta) - 2)
+    limits = list(zip(low, high, strict=True))
+    return minimize(
+        _negative_posterior, theta, (groups, how), jac=True, method="L-BFGS-B", bounds=limits, options=DESCENT
+    )
+
+
+def _negative_posterior(theta: Array, groups: Sequence[Group], how: Fit) -> tuple[float, Array]:
     """−(log likelihood + log prior) per observation, which gives the tolerances a meaning, and gradient."""
-    value, gradient = log_marginal_likelihood(theta, groups, free_mean=free_mean, kind=kind)
-    if normal is not None:
-        deviation = (theta - normal[0]) / normal[1]
+    value, gradient = log_marginal_likelihood(theta, groups, free_mean=how.free_mean, kind=how.kind)
+    if how.prior is not None:
+        mode, spread = how.prior.normal(len(theta) - 2)
+        deviation = (theta - mode) / spread
         value -= 0.5 * float(deviation @ deviation)
-        gradient -= deviation / normal[1]
+        gradient -= deviation / spread
     size = sum(Y.size for _, Y in groups)
     return -value / size, -gradient / size
 
 
-def _centred(groups: Sequence[tuple[Array, Array]], mean: float | None) -> list[tuple[Array, Array]]:
+def _centred(groups: Sequence[Group], mean: float | None) -> list[Group]:
     """Groups with different designs, in an order that depends only on their content, and centred losses."""
     designs, losses = [], []
     for X, Y in groups:
@@ -216,13 +226,9 @@ def _centred(groups: Sequence[tuple[Array, Array]], mean: float | None) -> list[
     return out
 
 
-def _sample(
-    groups: list[tuple[Array, Array]], rng: np.random.Generator, max_rows: int, max_total: int
-) -> list[tuple[Array, Array]]:
+def _sample(groups: list[Group], rng: np.random.Generator, max_rows: int, max_total: int) -> list[Group]:
     """At most max_rows rows of each group, and groups at random until they have max_total rows."""
-    if max_rows < 2:
-        raise ValueError(f"max_rows must be at least 2, but got {max_rows}")
-    sample: list[tuple[Array, Array]] = []
+    sample: list[Group] = []
     total = 0
     for i in rng.permutation(len(groups)):
         X, Y = groups[i]

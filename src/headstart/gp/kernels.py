@@ -1,20 +1,30 @@
-"""Kernels: squared exponential with a length-scale for each dimension, and Matérn; their factors and gradients."""
+"""Kernels with a lengthscale for each dimension: squared exponential and Matérn 5/2.
+
+Both are functions of the distance r in units of the lengthscales, and both have gradients of the form
+
+    ∂κ(a, b)/∂a_j = η(a, b) (b_j − a_j) / ℓ_j²,
+
+so a kernel is its value κ and its slope η; everything else is shared.
+"""
 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
-from headstart.linalg import (
-    Array,
-)
+from headstart._support.types import Array
+from headstart.errors import ArgumentError
+
+Kind = TypeVar("Kind", bound="Kernel")
 
 
 @dataclass(frozen=True, eq=False)
-class Kernel:
-    """SE-ARD: κ(x, z) = amplitude · exp(−½ Σ_j ((x_j − z_j) / lengthscales_j)²), with the noise variance."""
+class Kernel(ABC):
+    """What the kernels share: amplitude, lengthscales, the variance of the noise, and the factors of the distance."""
 
     amplitude: float
     lengthscales: Array
@@ -25,14 +35,14 @@ class Kernel:
         lengthscales.setflags(write=False)
         object.__setattr__(self, "lengthscales", lengthscales)
         if not (math.isfinite(self.amplitude) and self.amplitude > 0):
-            raise ValueError(f"amplitude must be positive and finite, but got {self.amplitude}")
+            raise ArgumentError(f"amplitude must be positive and finite, but got {self.amplitude}")
         if lengthscales.ndim != 1 or not np.all(np.isfinite(lengthscales) & (lengthscales > 0)):
-            raise ValueError(f"lengthscales must be a vector of positive numbers, but got {lengthscales}")
+            raise ArgumentError(f"lengthscales must be a vector of positive numbers, but got {lengthscales}")
         if not (math.isfinite(self.noise) and self.noise > 0):
-            raise ValueError(f"noise must be a positive variance, but got {self.noise}; give 1e-8 for none")
+            raise ArgumentError(f"noise must be a positive variance, but got {self.noise}; give 1e-8 for none")
 
     @classmethod
-    def from_theta(cls, theta: Array) -> Kernel:
+    def from_theta(cls: type[Kind], theta: Array) -> Kind:
         """The kernel with θ = log(amplitude, lengthscales …, noise)."""
         amplitude, *lengthscales, noise = np.exp(theta)
         return cls(float(amplitude), np.array(lengthscales), float(noise))
@@ -53,13 +63,21 @@ class Kernel:
 
     def gram(self, X: Array) -> Array:
         """K_y = κ(X, X) + noise · I, eq. 3."""
-        K = self(X, X)
-        K[np.diag_indices(len(X))] = self.amplitude + self.noise
+        return self._with_noise(self(X, X))
+
+    def gram_and_slope(self, X: Array) -> tuple[Array, Array]:
+        """K_y and η(X, X), whose diagonal plays no part in any gradient."""
+        K, E = self.value_and_slope(self.left(X), self.right(X))
+        return self._with_noise(K), E
+
+    def _with_noise(self, K: Array) -> Array:
+        K[np.diag_indices(len(K))] = self.amplitude + self.noise
         return K
 
     def gradient(self, x: Array, B: Array) -> Array:
         """∂κ(x, b_i) / ∂x_j for one x (d,) and all rows of B: (rows of B, d)."""
-        return self.slope(self.left(x[None]), self.right(B)).T * (B - x) / self.lengthscales**2
+        slope = self.value_and_slope(self.left(x[None]), self.right(B))[1]
+        return np.asarray(slope.T * (B - x) / self.lengthscales**2)
 
     def contract(self, C: Array, Z: Array, left: Array) -> Array:
         """Σ_i W_iz ∂κ(z, x_i) / ∂z for every row z of Z, (m, d), given C = W ∘ η(X, Z), (n, m), and left(X).
@@ -80,14 +98,13 @@ class Kernel:
         """B's factor of log κ(·, B)."""
         return self._lifted(B, math.log(self.amplitude), swap=1)
 
+    @abstractmethod
     def product(self, left: Array, right: Array) -> Array:
         """κ(A, B) from left(A) and right(B)."""
-        logarithm = self._logarithm(left, right)
-        return np.exp(logarithm, out=logarithm)
 
-    def slope(self, left: Array, right: Array) -> Array:
-        """η(A, B), with which ∂κ(a, b)/∂a_j = η(a, b) (b_j − a_j) / ℓ_j²; for this kernel it is κ itself."""
-        return self.product(left, right)
+    @abstractmethod
+    def value_and_slope(self, left: Array, right: Array) -> tuple[Array, Array]:
+        """κ(A, B) and η(A, B) from left(A) and right(B); they may be the same array."""
 
     def _logarithm(self, left: Array, right: Array) -> Array:
         """log amplitude − ½ r², r being the distance in units of the lengthscales."""
@@ -103,19 +120,35 @@ class Kernel:
         return out
 
 
+class SquaredExponential(Kernel):
+    """SE-ARD: κ(x, z) = amplitude · exp(−½ Σ_j ((x_j − z_j) / lengthscales_j)²). Its slope η is κ itself."""
+
+    def product(self, left: Array, right: Array) -> Array:
+        logarithm = self._logarithm(left, right)
+        return np.exp(logarithm, out=logarithm)
+
+    def value_and_slope(self, left: Array, right: Array) -> tuple[Array, Array]:
+        K = self.product(left, right)
+        return K, K
+
+
 class Matern(Kernel):
     """Matérn 5/2: κ = amplitude · (1 + q + q²/3) e^−q with q = √5 r.
 
-    Rougher than SE, so it believes its data less far. Its slope is η = amplitude · 5/3 (1 + q) e^−q.
+    Rougher than SE, so it extrapolates less. Its slope is η = amplitude · 5/3 (1 + q) e^−q.
     """
 
     def product(self, left: Array, right: Array) -> Array:
         q = self._root(left, right)
         return np.asarray(self.amplitude * (1 + q + q**2 / 3) * np.exp(-q))
 
-    def slope(self, left: Array, right: Array) -> Array:
+    def value_and_slope(self, left: Array, right: Array) -> tuple[Array, Array]:
         q = self._root(left, right)
-        return np.asarray(self.amplitude * (5 / 3) * (1 + q) * np.exp(-q))
+        decay = np.exp(-q)
+        return (
+            np.asarray(self.amplitude * (1 + q + q**2 / 3) * decay),
+            np.asarray(self.amplitude * (5 / 3) * (1 + q) * decay),
+        )
 
     def _root(self, left: Array, right: Array) -> Array:
         return np.sqrt(10.0 * (math.log(self.amplitude) - self._logarithm(left, right)))

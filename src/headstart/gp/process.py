@@ -9,11 +9,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from headstart._support.types import Array
+from headstart.errors import ArgumentError
 from headstart.gp.arrays import as_columns, as_matrix, as_row
 from headstart.gp.hyperparameters import log_likelihood
 from headstart.gp.kernels import Kernel
-from headstart.linalg import (
-    Array,
+from headstart.gp.linalg import (
     NotPositiveDefiniteError,
     cholesky,
     extend_cholesky,
@@ -78,7 +79,7 @@ class GP:
         if prior is not None:
             prior = np.broadcast_to(as_columns(prior, "prior", len(X)), columns.shape).copy()
         if mean is not None and not math.isfinite(mean):
-            raise ValueError(f"mean must be finite, but got {mean}")
+            raise ArgumentError(f"mean must be finite, but got {mean}")
         L, jitter = cholesky(kernel.gram(X))
         return cls(kernel, X, columns, prior, mean, np.ndim(Y) == 1, L, jitter)
 
@@ -122,8 +123,7 @@ class GP:
         Z = as_matrix(Z, "Z", self.kernel.width)
         contract = partial(self.kernel.contract, Z=Z, left=self._left)
         right = self.kernel.right(Z)
-        K = self.kernel.product(self._left, right)
-        E = K if type(self.kernel) is Kernel else self.kernel.slope(self._left, right)
+        K, E = self.kernel.value_and_slope(self._left, right)
         slopes = [contract(E * column[:, None]) for column in self.alpha.T]
         V = solve_cholesky(self.L, K)
         explained = np.einsum("ij,ij->j", K, V)
@@ -177,4 +177,4 @@ class GP:
     def _check_prior(self, prior: float | Array | None, verb: str) -> None:
         if (prior is None) != (self.prior is None):
             given, had = ("no prior values", "with") if prior is None else ("prior values", "without")
-            raise ValueError(f"{verb} got {given}, but the GP was fitted {had} a prior mean; be consistent")
+            raise ArgumentError(f"{verb} got {given}, but the GP was fitted {had} a prior mean; be consistent")

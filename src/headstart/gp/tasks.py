@@ -10,15 +10,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from headstart._support.types import Array
 from headstart.gp.arrays import as_matrix
 from headstart.gp.designs import SharedDesign, share_designs
 from headstart.gp.kernels import Kernel
+from headstart.gp.linalg import cholesky, solve_cholesky
 from headstart.gp.process import GP
-from headstart.linalg import (
-    Array,
-    cholesky,
-    solve_cholesky,
-)
 
 
 class _Block(NamedTuple):
@@ -92,8 +89,8 @@ class TaskGPs:
         """Posterior means of all tasks, (m, tasks), in the order in which tasks were given."""
         Z = as_matrix(Z, "Z", self.kernel.width)
         mean = np.repeat(self.means[:, None], len(Z), axis=1)
-        for part, block, K in self._kernels(Z):
-            mean[block.tasks, part] += block.alpha @ K
+        for part, block, right in self._parts(Z):
+            mean[block.tasks, part] += block.alpha @ self.kernel.product(block.left, right)
         return mean.T
 
     def std(self, Z: Array) -> Array:
@@ -112,7 +109,7 @@ class TaskGPs:
         Z = as_matrix(Z, "Z", self.kernel.width)
         mean = np.repeat(self.means[:, None], len(Z), axis=1)
         gradient = np.zeros((len(self), len(Z), self.kernel.width))
-        for (part, block, K), (_, _, E) in zip(self._kernels(Z), self._kernels(Z, slope=True), strict=True):
+        for part, block, K, E in self._kernels(Z):
             mean[block.tasks, part] += block.alpha @ K
             F = block.alpha @ E
             for j, z in enumerate((Z[part] / self.kernel.lengthscales).T):  # as in Kernel.contract
@@ -128,24 +125,27 @@ class TaskGPs:
         Z = as_matrix(Z, "Z", self.kernel.width).copy()  # optimisers reuse their buffers
         kept = list(self._kernels(Z)) if len(Z) * len(self.rows) <= self.KEEP else None
         mean = np.repeat(self.means[:, None], len(Z), axis=1)
-        for part, block, K in kept or self._kernels(Z):
+        for part, block, K, _ in kept or self._kernels(Z):
             mean[block.tasks, part] += block.alpha @ K
 
         def pull(W: Array) -> Array:
             total = np.zeros(Z.shape)
-            same = type(self.kernel) is Kernel
-            for part, block, E in (kept if same else None) or self._kernels(Z, slope=True):
+            for part, block, _, E in kept or self._kernels(Z):
                 weights = block.alpha.T @ W[part].T[block.tasks]
                 total[part] += self.kernel.contract(E * weights, Z[part], block.left)
             return total
 
         return mean.T, pull
 
-    def _kernels(self, Z: Array, *, slope: bool = False) -> Iterator[tuple[slice, _Block, Array]]:
-        """κ(block, part of Z) for every block and part, or η."""
-        product = self.kernel.slope if slope else self.kernel.product
+    def _kernels(self, Z: Array) -> Iterator[tuple[slice, _Block, Array, Array]]:
+        """κ(block, part of Z) and η for every block and part."""
+        for part, block, right in self._parts(Z):
+            yield part, block, *self.kernel.value_and_slope(block.left, right)
+
+    def _parts(self, Z: Array) -> Iterator[tuple[slice, _Block, Array]]:
+        """Every block with every part of Z, as the part's factor of the kernel."""
         for s in range(0, len(Z), self.CHUNK):
             part = slice(s, s + self.CHUNK)
             right = self.kernel.right(Z[part])
             for block in self.blocks:
-                yield part, block, product(block.left, right)
+                yield part, block, right

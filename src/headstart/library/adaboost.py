@@ -39,7 +39,7 @@ try:
 except ImportError as error:
     raise ImportError("boosting needs numba: pip install 'headstart[build]'", name="numba") from error
 
-from headstart.formats.authors import adaboost_space as space
+from headstart.history.formats.authors import adaboost_space as space
 from headstart.library import building, datasets, pieces, svm
 
 if TYPE_CHECKING:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from headstart.errors import ArgumentError
+
 if TYPE_CHECKING:
     from headstart.history import History
     from headstart.space import Space
@@ -38,7 +40,7 @@ def build(
     if not out.parent.is_dir():
         raise FileNotFoundError(f"cannot write {out}: the folder {out.parent} does not exist")
     if not names:
-        raise ValueError("only must name at least one data set, but is empty")
+        raise ArgumentError("only must name at least one data set, but is empty")
     described = features(names)  # first, because it fails at once where a source is missing
     history = History.from_frame(
         pd.DataFrame(table(names, out.with_suffix(".pieces") if work is None else Path(work))),

@@ -21,6 +21,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from headstart.errors import ArgumentError
+
 MISSING = frozenset({"", "?", "<null>", "null"})
 """Cells that mean "no value" in KEEL and UCI files."""
 
@@ -42,9 +44,9 @@ class Dataset:
 
     def __post_init__(self) -> None:
         if len(self.X) != len(self.y):
-            raise ValueError(f"{self.name!r} has {len(self.X)} rows but {len(self.y)} labels")
+            raise ArgumentError(f"{self.name!r} has {len(self.X)} rows but {len(self.y)} labels")
         if len(np.unique(self.y)) < 2:
-            raise ValueError(f"{self.name!r} needs at least two classes, but has {len(np.unique(self.y))}")
+            raise ArgumentError(f"{self.name!r} needs at least two classes, but has {len(np.unique(self.y))}")
 
 
 class MissingPackageError(ImportError):
@@ -62,7 +64,7 @@ def parse_keel(text: str, name: str, source: str = "") -> Dataset:
     """
     header, found, body = _cut_at_data(text)
     if not found:
-        raise ValueError(f"{name!r} is not a KEEL file: it has no @data line")
+        raise ArgumentError(f"{name!r} is not a KEEL file: it has no @data line")
     kinds: dict[str, str] = {}
     target = None
     for line in header:
@@ -73,11 +75,11 @@ def parse_keel(text: str, name: str, source: str = "") -> Dataset:
         elif keyword.lower() in ("@output", "@outputs"):
             target = rest.strip().strip("'\"")
     if not kinds:
-        raise ValueError(f"{name!r} declares no @attribute")
+        raise ArgumentError(f"{name!r} declares no @attribute")
     if target is None:
         target = list(kinds)[-1]
     if target not in kinds:
-        raise ValueError(f"{name!r} has the output {target!r}, which is not one of its attributes")
+        raise ArgumentError(f"{name!r} has the output {target!r}, which is not one of its attributes")
     rows = _cells(body, ",", len(kinds), name)
     columns = {attribute: [row[j] for row in rows] for j, attribute in enumerate(kinds)}
     categorical = {attribute for attribute, kind in kinds.items() if kind == "nominal"}
@@ -101,7 +103,7 @@ def parse_rows(
     """
     lines = [line for line in text.splitlines() if line.strip()][skip:]
     if not lines:
-        raise ValueError(f"{name!r} has no rows")
+        raise ArgumentError(f"{name!r} has no rows")
     width = len(lines[0].split(separator))
     rows = _cells(lines, separator, width, name)
     keep = [j for j in range(width) if j not in {i % width for i in ignore}]
@@ -127,7 +129,7 @@ def _attribute(text: str, name: str) -> tuple[str, str]:
     label, _, kind = text.partition(" ")
     kind = kind.strip().lower()
     if not kind.startswith(("real", "integer", "numeric")):
-        raise ValueError(f"{name!r} declares {label!r} as {kind!r}; expected real, integer or {{a, b, ...}}")
+        raise ArgumentError(f"{name!r} declares {label!r} as {kind!r}; expected real, integer or {{a, b, ...}}")
     return label.strip("'\""), "number"
 
 
@@ -136,10 +138,10 @@ def _cells(lines: Sequence[str], separator: str | None, width: int, name: str) -
     for number, line in enumerate(lines, start=1):
         cells = [cell.strip().strip("'\"") for cell in line.split(separator)]
         if len(cells) != width:
-            raise ValueError(f"{name!r}, data row {number}: expected {width} cells, but got {len(cells)}")
+            raise ArgumentError(f"{name!r}, data row {number}: expected {width} cells, but got {len(cells)}")
         rows.append([None if cell in MISSING else cell for cell in cells])
     if not rows:
-        raise ValueError(f"{name!r} has no rows")
+        raise ArgumentError(f"{name!r} has no rows")
     return rows
 
 
@@ -168,7 +170,7 @@ def _dataset(
             continue
         bad = next((cell for cell in cells if cell is not None and not _is_number(cell)), None)
         if bad is not None:
-            raise ValueError(f"{name!r}, column {label!r}: {bad!r} is not a number")
+            raise ArgumentError(f"{name!r}, column {label!r}: {bad!r} is not a number")
         frame[label] = np.array([math.nan if cell is None else float(cell) for cell in cells])
     X = pd.DataFrame(frame)[known].reset_index(drop=True)
     return Dataset(name, X, np.array([str(label) for label in labels if label is not None]), source)
@@ -312,5 +314,5 @@ def load(name: str) -> Dataset:
     if name not in loaders:
         close = difflib.get_close_matches(name, loaders, n=3, cutoff=0.4)
         hint = f"did you mean {', '.join(map(repr, close))}?" if close else f"known are {', '.join(loaders)}"
-        raise ValueError(f"there is no data set {name!r}; {hint}")
+        raise ArgumentError(f"there is no data set {name!r}; {hint}")
     return loaders[name](name)

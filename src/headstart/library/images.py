@@ -30,7 +30,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from headstart.arguments import closest
+from headstart._support.wording import closest
+from headstart.errors import ArgumentError
 from headstart.library.datasets import MissingPackageError
 
 SIZE = 16
@@ -62,7 +63,7 @@ class ImageSet:
     def __post_init__(self) -> None:
         for part, X, y in (("training", self.X_train, self.y_train), ("test", self.X_test, self.y_test)):
             if X.ndim != 4 or X.shape[:1] != y.shape:
-                raise ValueError(f"{self.name!r}: the {part} part has images {X.shape} but labels {y.shape}")
+                raise ArgumentError(f"{self.name!r}: the {part} part has images {X.shape} but labels {y.shape}")
 
 
 def images(name: str, *, seed: int = 0) -> tuple[Array, Array]:
@@ -78,7 +79,9 @@ def images(name: str, *, seed: int = 0) -> tuple[Array, Array]:
 def load(name: str, *, seed: int = 0) -> ImageSet:
     """The data set of that name. Which classes and images it holds depends on the name and the seed only."""
     if name not in NAMES:
-        raise ValueError(f"there is no image data set {name!r}{closest(name, NAMES)} (there are: {', '.join(NAMES)})")
+        raise ArgumentError(
+            f"there is no image data set {name!r}{closest(name, NAMES)} (there are: {', '.join(NAMES)})"
+        )
     source, _, number = name.partition("-")
     X, y = whole(source)
     there = np.unique(y)

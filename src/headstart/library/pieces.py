@@ -21,8 +21,9 @@ from urllib.parse import quote
 from joblib import Parallel, delayed, effective_n_jobs
 from joblib.parallel import get_active_backend
 
-from headstart.files import replacing
-from headstart.progress import Progress
+from headstart._support.files import replacing
+from headstart._support.progress import Progress
+from headstart.errors import ArgumentError
 
 AT_ONCE = 4  # keys per process between two writings, where results only come as whole lists
 Payload = Any
@@ -46,7 +47,7 @@ def run(
     """
     twice = sorted(key for key, times in Counter(keys).items() if times > 1)
     if twice:
-        raise ValueError(f"keys must differ, but {twice[0]!r} is there more than once")
+        raise ArgumentError(f"keys must differ, but {twice[0]!r} is there more than once")
     work = Path(work)
     work.mkdir(parents=True, exist_ok=True)
     done = {key: payload for key in keys if (payload := read(work, key, signature)) is not None}
@@ -87,7 +88,7 @@ def path(work: str | Path, key: str, signature: Mapping[str, Any]) -> Path:
 def write(work: str | Path, key: str, signature: Mapping[str, Any], payload: Payload) -> Payload:
     """Store a piece atomically; returns the payload as a reader will see it."""
     if payload is None:
-        raise ValueError(f"the result for {key!r} is None, which cannot be told from a missing piece")
+        raise ArgumentError(f"the result for {key!r} is None, which cannot be told from a missing piece")
     text = _canonical(payload)
     piece = {"key": key, "signature": signature, "sha256": _checksum(text), "payload": payload}
     with replacing(path(work, key, signature)) as temporary:

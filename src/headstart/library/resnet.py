@@ -32,9 +32,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from headstart.datasets.siamese import one_thread, torch
 from headstart.library import building, images, pieces
 from headstart.library.images import ImageSet
-from headstart.siamese import one_thread, torch
 
 if TYPE_CHECKING:
     from headstart.history import History
@@ -59,8 +59,7 @@ F = torch.nn.functional
 
 def space() -> Space:
     """The search space of the grid, in native units."""
-    from headstart.parameters import Float, Int
-    from headstart.space import Space
+    from headstart.space import Float, Int, Space
 
     return Space(
         {
@@ -271,7 +270,7 @@ def signature(seed: int) -> dict[str, Any]:
 
 def features(names: Sequence[str], *, seed: int = 0) -> pd.DataFrame:
     """The meta-features of the training images, each pixel a column."""
-    from headstart.features import metafeatures
+    from headstart.datasets.features import metafeatures
 
     parts = {name: images.images(name, seed=seed) for name in names}
     return pd.DataFrame({name: metafeatures(X.reshape(len(X), -1), y) for name, (X, y) in parts.items()}).T

@@ -46,8 +46,7 @@ Config = Mapping[str, Any]
 
 def space() -> Space:
     """The search space of the grid, in native units."""
-    from headstart.parameters import Categorical, Float, Int
-    from headstart.space import Space
+    from headstart.space import Categorical, Float, Int, Space
 
     return Space(
         {
@@ -272,7 +271,7 @@ def signature(seed: int) -> dict[str, Any]:
 
 def features(names: Sequence[str]) -> pd.DataFrame:
     """The meta-features of the whole data sets, before any cap on their rows."""
-    from headstart.features import metafeatures
+    from headstart.datasets.features import metafeatures
 
     loaded = (datasets.load(name) for name in names)
     return pd.DataFrame({data.name: metafeatures(data.X, data.y) for data in loaded}).T

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from headstart.files import read_json
+from headstart._support.files import read_json
+from headstart.errors import ArgumentError
 from headstart.papers import tables
 from headstart.papers.tables import DISTANCE, RANK
 
@@ -130,10 +131,10 @@ class Results:
     def read(cls, folder: Path) -> Results:
         about = read_json(folder / tables.ABOUT, "a description of results")
         if not isinstance(about, dict) or not {"paper", "history", "tasks"} <= set(about):
-            raise ValueError(f"{folder / tables.ABOUT} does not say which paper, history and tasks it is about")
+            raise ArgumentError(f"{folder / tables.ABOUT} does not say which paper, history and tasks it is about")
         times = about.get("repetitions", 1)
         if not isinstance(times, int) or times < 1:
-            raise ValueError(f"repetitions in {folder / tables.ABOUT} must be a number from 1, but got {times!r}")
+            raise ArgumentError(f"repetitions in {folder / tables.ABOUT} must be a number from 1, but got {times!r}")
         return cls(folder.name, about, tables.read(folder / tables.SUMMARY), tables.read(folder / tables.CONTRASTS))
 
     @property

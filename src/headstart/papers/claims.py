@@ -11,7 +11,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from headstart.files import replacing
+from headstart._support.files import replacing
+from headstart.errors import ArgumentError
 from headstart.papers import initializations, similarities, tables
 from headstart.papers.checks import (
     ALIKE,
@@ -329,7 +330,7 @@ def draw(folders: Sequence[Path], out: Path) -> Path:
 def read(folders: Sequence[Path]) -> list[Results]:
     """The authors' data first, and SVM before AdaBoost."""
     if not folders:
-        raise ValueError("name the folders that headstart reproduce wrote: --results DIR ...")
+        raise ArgumentError("name the folders that headstart reproduce wrote: --results DIR ...")
     found = [Results.read(folder) for folder in sorted(folders)]
     return sorted(found, key=lambda one: (AUTHORS not in one.history, one.history.startswith("adaboost")))
 

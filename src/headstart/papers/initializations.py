@@ -15,13 +15,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from headstart import figures
 from headstart.history import History
 from headstart.papers import runs, tables
 from headstart.papers.runs import Arm, Method, Outcome
 from headstart.papers.tables import Line
+from headstart.report import figures
+from headstart.starts.validation import expected_random
 from headstart.strategies.learned import AdaptiveLearnedInit, LearnedInit
-from headstart.validation import expected_random
 
 NO_INIT = Method("No Init")
 RBI = Method("RBI", "rbi")

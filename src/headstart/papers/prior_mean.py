@@ -22,16 +22,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from headstart import figures
-from headstart.acquisition import ei
-from headstart.gp import GP, Kernel
-from headstart.parameters import Array
+from headstart._support.types import Array
+from headstart.gp import GP, SquaredExponential
+from headstart.report import figures
+from headstart.surrogates.acquisition import ei
 
 GRID = np.linspace(-6.0, 6.0, 601)
 EDGES = np.pi / 6 * np.array([-10, -9, -8, -4, -3, -2, 2, 3, 4, 8, 9])
 LEVELS = np.array([0.75, 0.25, -0.25, -0.75, -0.25, 0.25, 0.75, 0.25, -0.25, -0.75, -0.25, 0.25])
 NOISE = 0.1
-KERNEL = Kernel(0.5, np.array([1.0]), NOISE**2)
+KERNEL = SquaredExponential(0.5, np.array([1.0]), NOISE**2)
 POINTS, ITERATIONS, SHOWN = 2, 10, 3
 TIE = 1e-6
 

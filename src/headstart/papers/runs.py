@@ -21,19 +21,21 @@ from zlib import crc32
 import numpy as np
 import pandas as pd
 
-from headstart.formats import authors
-from headstart.formats.tables import Columns, read_csv
+from headstart._support.types import Array
+from headstart.errors import ArgumentError, ExhaustedError
 from headstart.history import Features, History, Task
+from headstart.history.formats import authors
+from headstart.history.formats.tables import Columns, read_csv
+from headstart.history.sources import Reading, read_history
 from headstart.library import pieces
-from headstart.metrics import scaled_dtm
-from headstart.names import resolve_surrogate
-from headstart.optimizer import Optimizer
-from headstart.parameters import Array
-from headstart.past import Past
-from headstart.proposal import best_candidate
-from headstart.sources import Reading, read_history
-from headstart.strategies.base import ExhaustedError, Told
+from headstart.search.optimizer import Optimizer
+from headstart.search.proposal import best_candidate
+from headstart.starts.measures import scaled_dtm
+from headstart.strategies.base import Told
+from headstart.strategies.candidates import Candidates
 from headstart.surrogates.base import Acquisition, Model
+from headstart.surrogates.names import resolve_surrogate
+from headstart.transfer.models import TaskModels
 
 SURROGATES = {"GP": "gp", "RF": "rf", "SCoT": "scot", "MKLGP": "mklgp", "auto": "auto"}
 TRANSFER = ("SCoT", "MKLGP")  # those that know the past, and so can begin without a start
@@ -61,7 +63,7 @@ def history_named(name: str, how: Reading = AS_IT_IS) -> tuple[History, str]:
     try:
         history = read_csv(path, authors.adaboost_space(), columns, features=features)
     except ValueError as error:
-        raise ValueError(
+        raise ArgumentError(
             f"{name} is not the authors' table of AdaBoost results ({error}); of runs of your own, "
             "name the columns with --task and --value"
         ) from error
@@ -97,7 +99,7 @@ class Arm:
     def __post_init__(self) -> None:
         for label, value in (("n", self.n), ("repetitions", self.repetitions)):
             if value < 1:
-                raise ValueError(f"{label} must be at least 1, but got {value} for {self.method.name}")
+                raise ArgumentError(f"{label} must be at least 1, but got {value} for {self.method.name}")
 
     @property
     def name(self) -> str:
@@ -112,23 +114,22 @@ class Itself:
 
     surrogate: Any
 
-    def begin(self, past: Past, *, n: int, features: Features | None, rng: np.random.Generator) -> Proposals:
-        model = resolve_surrogate(self.surrogate).begin(past.space, past, features=features, rng=rng)
-        return Proposals(past, model)
+    def begin(self, models: TaskModels, *, n: int, features: Features | None, rng: np.random.Generator) -> Proposals:
+        model = resolve_surrogate(self.surrogate).begin(models.space, models, features=features, rng=rng)
+        return Proposals(Candidates(models.space, models.candidates), model)
 
 
 @dataclass(frozen=True)
 class Proposals:
     """The run of `Itself`."""
 
-    past: Past
+    candidates: Candidates
     model: Model
 
     def ask(self, told: Told) -> Array:
-        space, pool, known = self.past.space, self.past.candidates, told.known
+        space, known = self.candidates.space, told.known
         posterior = self.model.fit(space.encode_values(known.V), known.losses)
-        acquisition = Acquisition("ei", len(told), space.width)
-        found = best_candidate(posterior, pool, space.encode_values(pool), told, acquisition)
+        found = best_candidate(posterior, self.candidates, told, Acquisition("ei", len(told), space.width))
         if found is None:
             raise ExhaustedError("all candidates have been tried")
         return found
@@ -346,7 +347,7 @@ def expected_best_of_random(scaled: Array, times: Array, most: int) -> Array:
     """
     drawn = np.flatnonzero(times)
     if len(drawn) < most:
-        raise ValueError(f"{most} different configurations are asked for, but only {len(drawn)} are best of a task")
+        raise ArgumentError(f"{most} different configurations are asked for, but only {len(drawn)} are best of a task")
     order = drawn[np.argsort(scaled[drawn], kind="stable")]
     s, w = scaled[order], times[order]
     x, dx = np.polynomial.legendre.leggauss(int(w.sum()) // 2 + 1)

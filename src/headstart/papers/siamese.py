@@ -31,22 +31,23 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from headstart import figures, library
-from headstart.distances import task_distances
-from headstart.embedding import Points
-from headstart.features import metafeatures
-from headstart.files import replacing
+from headstart import library
+from headstart._support.files import replacing
+from headstart._support.types import Array
+from headstart.datasets.embedding import Points
+from headstart.datasets.features import metafeatures
+from headstart.datasets.siamese import Model, Pairs, Recipe, Training, fit, new_wing, train
 from headstart.history import History
 from headstart.library import images, pieces
 from headstart.library.datasets import MissingPackageError
-from headstart.optimizer import Optimizer
 from headstart.papers import prior_mean
 from headstart.papers.runs import digest
-from headstart.parameters import Array, Float
-from headstart.siamese import Model, Pairs, Recipe, Training, fit, new_wing, train
-from headstart.space import Space
-from headstart.start import learn
+from headstart.report import figures
+from headstart.search.optimizer import Optimizer
+from headstart.space import Float, Space
+from headstart.starts.learning import learn
 from headstart.surrogates.gaussian import Gaussian
+from headstart.transfer.models import task_distances
 
 Rows = list[dict[str, Any]]
 POINTS = 30  # of a data set, and τ
@@ -279,9 +280,8 @@ def _share(names: Sequence[str], beginning: str) -> float:
 
 def _nearest(history: History, init: str, features: Mapping[str, float]) -> list[str]:
     """The K data sets from which a start is taken."""
-    from headstart.past import Past
-    from headstart.strategies.best import feature_distance, feature_vectors
-    from headstart.strategies.metric import nearest_by_metric
+    from headstart.transfer.models import Past
+    from headstart.transfer.weights import feature_distance, feature_vectors, nearest_by_metric
 
     past = Past(history, rng=np.random.default_rng(0))
     if init == "metric":

@@ -13,12 +13,13 @@ from pathlib import Path
 
 import pandas as pd
 
-from headstart import figures
+from headstart.errors import ArgumentError
 from headstart.history import History
 from headstart.papers import runs, tables
 from headstart.papers.initializations import ALI, AUTO, LI, NBI, RBI, spread, titled
 from headstart.papers.runs import Arm, Method, Outcome
 from headstart.papers.tables import RANK, Line
+from headstart.report import figures
 
 PBI = Method("PBI", "pbi", described=True)
 APBI = Method("aPBI", "apbi", described=True)
@@ -47,7 +48,7 @@ def run(
 ) -> str:
     """Run both figures, write tables and pictures into `out`, and return the figures in numbers."""
     if not history.feature_names:
-        raise ValueError("this paper's starts need meta-features, which this history does not have")
+        raise ArgumentError("this paper's starts need meta-features, which this history does not have")
     figures.pyplot()
     out.mkdir(parents=True, exist_ok=True)
     tasks = spread(history.tasks, QUICK["tasks"]) if quick else history.tasks

@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from headstart import figures
-from headstart.files import existing, replacing, write_json
-from headstart.metrics import adtm
-from headstart.parameters import Array
+from headstart._support.files import existing, replacing, write_json
+from headstart._support.types import Array
+from headstart.report import figures
+from headstart.starts.measures import adtm
 
 EXACT = "exact"  # instead of a number of repetitions: the expectation itself
 RESULTS, SUMMARY, CONTRASTS, ABOUT = "results.csv", "summary.csv", "contrasts.csv", "about.json"

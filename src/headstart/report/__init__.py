@@ -15,7 +15,7 @@ from importlib.resources import files
 from typing import Any
 
 from headstart import __version__
-from headstart.files import replacing
+from headstart._support.files import replacing
 from headstart.history import History
 from headstart.report.content import content
 

@@ -14,14 +14,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from headstart._support.threads import one_thread
+from headstart._support.types import Array
 from headstart.history import History
-from headstart.parameters import Array, Categorical, Parameter
-from headstart.past import Past
-from headstart.quasirandom import halton
-from headstart.space import Config, Space
-from headstart.start import Start, learn
-from headstart.threads import one_thread
-from headstart.validation import Evidence, evidence
+from headstart.space import Categorical, Config, Parameter, Space
+from headstart.space.quasirandom import halton
+from headstart.starts.learning import learn
+from headstart.starts.start import Start
+from headstart.starts.validation import Evidence, evidence
+from headstart.transfer.models import TaskModels
 
 METHODS = ("auto", "li", "rbi")
 MOST_TASKS = 150  # drawn in the map and the heat map
@@ -49,16 +50,16 @@ def content(
     start = learn(history, n=n, method=method, seed=seed)
     rng = np.random.default_rng([seed, 7])
     shown = history.only(_some(history.tasks, MOST_TASKS, rng))
-    past = Past(shown, rng=np.random.default_rng([seed, 8]))
+    models = TaskModels(shown, rng=np.random.default_rng([seed, 8]))
     return {
         "title": title,
         "facts": _facts(history),
         "verdict": {"helps": found.helps, "summary": found.summary, "method": found.method},
         "evidence": _evidence(found),
-        "start": _start(history, start, past),
-        "map": _map(past, found, method),
-        "heat": _heat(past, start, rng),
-        "slices": slices(past, start, rng=rng),
+        "start": _start(history, start, models),
+        "map": _map(models, found, method),
+        "heat": _heat(models, start, rng),
+        "slices": slices(models, start, rng=rng),
         "left_out": [str(note) for note in history.notes],
         "shown": {"tasks": len(shown), "of": len(history)},
     }
@@ -92,10 +93,10 @@ def _evidence(found: Evidence) -> list[dict[str, Any]]:
 # -- the start ------------------------------------------------------------------------------------------------
 
 
-def _start(history: History, start: Start, past: Past) -> dict[str, Any]:
-    F = past.responses(history.space.to_values(start.configs))
+def _start(history: History, start: Start, models: TaskModels) -> dict[str, Any]:
+    F = models.responses(history.space.to_values(start.configs))
     best = F.argmin(axis=0)
-    tasks = np.array(past.history.tasks, dtype=object)
+    tasks = np.array(models.history.tasks, dtype=object)
     return {
         "names": list(start.space),
         "configs": [{name: config.get(name) for name in start.space} for config in start],
@@ -128,11 +129,11 @@ def _short(value: Any) -> str:
 # -- the tasks ------------------------------------------------------------------------------------------------
 
 
-def _map(past: Past, found: Evidence, method: str) -> list[dict[str, Any]]:
+def _map(models: TaskModels, found: Evidence, method: str) -> list[dict[str, Any]]:
     """Every task as a point, near those that rank configurations alike."""
-    xy = scaled_down(past.distances)
+    xy = scaled_down(models.distances)
     reached = dict(zip(found.tasks, found.curves[method][:, -1], strict=True))
-    lonely = outliers(past.distances)
+    lonely = outliers(models.distances)
     worse = set(found.outliers)
     return [
         {
@@ -140,12 +141,12 @@ def _map(past: Past, found: Evidence, method: str) -> list[dict[str, Any]]:
             "x": float(xy[i, 0]),
             "y": float(xy[i, 1]),
             "evaluations": len(task),
-            "best": past.history.best(task.name),
+            "best": models.history.best(task.name),
             "reached": float(reached[task.name]),
             "outlier": bool(lonely[i]),
             "worse": task.name in worse,
         }
-        for i, task in enumerate(past.history)
+        for i, task in enumerate(models.history)
     ]
 
 
@@ -168,22 +169,22 @@ def outliers(D: Array, k: int = 3) -> npt.NDArray[np.bool_]:
     return np.asarray(near > high + 1.5 * (high - low))
 
 
-def _heat(past: Past, start: Start, rng: np.random.Generator) -> dict[str, Any]:
+def _heat(models: TaskModels, start: Start, rng: np.random.Generator) -> dict[str, Any]:
     """Configurations × tasks, best configurations on top, tasks that are alike side by side."""
-    V = past.history.V
+    V = models.history.V
     if len(V) > MOST_CONFIGS:
         V = V[np.sort(rng.choice(len(V), MOST_CONFIGS, replace=False))]
-    V = np.concatenate([past.space.to_values(start.configs), V])
-    F = np.clip(past.responses(V), 0.0, 1.0)
+    V = np.concatenate([models.space.to_values(start.configs), V])
+    F = np.clip(models.responses(V), 0.0, 1.0)
     rows = np.argsort(F.mean(axis=1), kind="stable")
-    columns = side_by_side(past.distances)
+    columns = side_by_side(models.distances)
     return {
-        "configs": past.space.from_values(V[rows]),
+        "configs": models.space.from_values(V[rows]),
         "start": [int(place) for place in np.flatnonzero(rows < len(start))],
         "numbers": [int(rows[place]) + 1 for place in np.flatnonzero(rows < len(start))],
-        "tasks": [past.history.tasks[i] for i in columns],
+        "tasks": [models.history.tasks[i] for i in columns],
         "loss": [_list(row) for row in F[np.ix_(rows, columns)]],
-        "of": len(past.history.V),
+        "of": len(models.history.V),
     }
 
 
@@ -200,21 +201,21 @@ def side_by_side(D: Array) -> Rows:
 # -- the parameters -------------------------------------------------------------------------------------------
 
 
-def slices(past: Past, start: Start, *, rng: np.random.Generator) -> list[dict[str, Any]]:
+def slices(models: TaskModels, start: Start, *, rng: np.random.Generator) -> list[dict[str, Any]]:
     """The response surface along each parameter, averaged over the others, most important parameter first.
 
     importance: the share of a task's variance that this parameter alone explains (its main effect in a functional
     analysis of variance), averaged over the tasks; where the parameter is inactive it explains nothing.
     """
-    space = past.space
+    space = models.space
     U = halton(AVERAGED, len(space), rng=rng)
-    whole = past.predict(space.encode_values(space.from_cube(U))).var(axis=0)
+    whole = models.predict(space.encode_values(space.from_cube(U))).var(axis=0)
     starts = space.to_values(start.configs)
-    heights = past.responses(starts).mean(axis=1)
+    heights = models.responses(starts).mean(axis=1)
     out = []
     for j, (name, parameter) in enumerate(space.items()):
         u, labels = _along(parameter)
-        means, share = _main_effect(past, space, U, j, u)
+        means, share = _main_effect(models, space, U, j, u)
         importance = np.mean(share * means.var(axis=0) / np.maximum(whole, 1e-12))
         low, high = np.quantile(means, [0.25, 0.75], axis=1)
         active = np.flatnonzero(~np.isnan(starts[:, j]))
@@ -247,7 +248,7 @@ def _along(parameter: Parameter) -> tuple[Array, list[Any]]:
     return u[first], [parameter.native(float(x)) for x in v[first]]
 
 
-def _main_effect(past: Past, space: Space, U: Array, j: int, u: Array) -> tuple[Array, float]:
+def _main_effect(models: TaskModels, space: Space, U: Array, j: int, u: Array) -> tuple[Array, float]:
     """Mean prediction with parameter j at each place of u, (len(u), T), and how often it is active."""
     means, counts = [], []
     for place in u:
@@ -256,7 +257,7 @@ def _main_effect(past: Past, space: Space, U: Array, j: int, u: Array) -> tuple[
         V = space.from_cube(at)
         V = V[~np.isnan(V[:, j])]
         counts.append(len(V))
-        means.append(past.predict(space.encode_values(V)).mean(axis=0) if len(V) else np.zeros(len(past)))
+        means.append(models.predict(space.encode_values(V)).mean(axis=0) if len(V) else np.zeros(len(models)))
     return np.array(means), float(np.mean(counts)) / len(U)
 
 

@@ -6,6 +6,7 @@ from headstart.strategies.best import NearestBest, RandomBest
 from headstart.strategies.learned import AdaptiveLearnedInit, LearnedInit
 from headstart.strategies.metric import NearestByMetric
 from headstart.strategies.predictive import ActivePredictiveBest, AdaptivePredictiveBest, PredictiveBest
+from headstart.strategies.random import Random
 
 __all__ = [
     "ActivePredictiveBest",
@@ -16,6 +17,7 @@ __all__ = [
     "NearestBest",
     "NearestByMetric",
     "PredictiveBest",
+    "Random",
     "RandomBest",
     "Run",
     "Strategy",

@@ -15,24 +15,16 @@ from itertools import chain
 
 import numpy as np
 
-from headstart.acquisition import ei
+from headstart._support.types import Array
 from headstart.history import Features
-from headstart.parameters import Array
-from headstart.past import Past
-from headstart.strategies.base import Run, Told, fresh
-from headstart.strategies.best import has_features, weights_by_features
-from headstart.strategies.learned import rest
+from headstart.strategies.base import Run, Told, anywhere, fresh
+from headstart.surrogates.acquisition import ei
 from headstart.surrogates.base import Acquisition
-from headstart.surrogates.prior import ExpertsModel
-from headstart.transfer import (
-    LearnedPrior,
-    Surfaces,
-    expected_gain,
-    is_unlike,
-    own_scale,
-    rank_weights,
-    unstretch,
-)
+from headstart.surrogates.experts import ExpertsModel, expected_gain
+from headstart.transfer.models import TaskModels
+from headstart.transfer.prior import LearnedPrior
+from headstart.transfer.surfaces import Surfaces, own_scale, unstretch
+from headstart.transfer.weights import has_features, is_unlike, rank_weights, weights_by_features
 
 OPENING = 5  # results after which the experts of the search take over, even within a start
 
@@ -41,13 +33,13 @@ OPENING = 5  # results after which the experts of the search take over, even wit
 class Auto:
     """auto: adapts to every result, works without meta-features, and fills the space where the past misleads."""
 
-    def begin(self, past: Past, *, n: int, features: Features | None, rng: np.random.Generator) -> Run:
-        Z = past.space.encode_values(past.candidates)
-        surfaces = past.surfaces
-        run = AutoRun(past, surfaces, surfaces.at(Z), surfaces.spread(Z), Z, int(rng.integers(2**32)))
-        if n < 2 or not has_features(past, features):
+    def begin(self, models: TaskModels, *, n: int, features: Features | None, rng: np.random.Generator) -> Run:
+        Z = models.space.encode_values(models.candidates)
+        surfaces = models.surfaces
+        run = AutoRun(models, surfaces, surfaces.at(Z), surfaces.spread(Z), Z, int(rng.integers(2**32)))
+        if n < 2 or not has_features(models, features):
             return run
-        return replace(run, pair=_ordered_pair(run, weights_by_features(past, features)))
+        return replace(run, pair=_ordered_pair(run, weights_by_features(models, features)))
 
 
 def _ordered_pair(run: AutoRun, weights: Array) -> Array:
@@ -56,18 +48,18 @@ def _ordered_pair(run: AutoRun, weights: Array) -> Array:
     Features decide no more than that: the first two are chosen to complement each other, and a first one chosen
     freely by features gains on the first trial but loses on the next ones.
     """
-    told = Told.nothing(run.past.space)
+    told = Told.nothing(run.models.space)
     for _ in range(2):
         told = told.and_(run.ask(told), 0.0)  # one result orders nothing, so its value does not matter
-    liked = run.surfaces.at(run.past.space.encode_values(told.V)) @ weights
+    liked = run.surfaces.at(run.models.space.encode_values(told.V)) @ weights
     return told.V[np.argsort(liked, kind="stable")]
 
 
 @dataclass(frozen=True)
 class AutoRun:
-    past: Past
+    models: TaskModels
     surfaces: Surfaces
-    M: Array  # (m, T), the past at the candidates
+    F: Array  # (m, T), the past at the candidates
     spread: Array  # (m,)
     Z: Array  # (m, d), the candidates
     seed: int
@@ -75,30 +67,31 @@ class AutoRun:
 
     def ask(self, told: Told) -> Array:
         best = np.argsort(-self._promise(told), kind="stable")
-        planned = self.pair if self.pair is not None and len(told) < 2 else self.past.candidates[:0]
-        proposals = chain(iter(planned), iter(self.past.candidates[best]), rest(self.past, self.seed))
-        return fresh(proposals, told, self.past.space)
+        planned = self.pair if self.pair is not None and len(told) < 2 else self.models.candidates[:0]
+        models = self.models
+        rest = anywhere(models.space, self.seed, models.allowed)
+        return fresh(chain(iter(planned), iter(models.candidates[best]), rest), told, models.space)
 
     def _promise(self, told: Told) -> Array:
         """How much to expect of each candidate."""
         if not len(told):
-            return np.asarray(-unstretch(np.clip(self.M, 0.0, 1.0)).mean(axis=1))
-        known, encode = told.known, self.past.space.encode_values
+            return np.asarray(-unstretch(np.clip(self.F, 0.0, 1.0)).mean(axis=1))
+        known, encode = told.known, self.models.space.encode_values
         seen = self.surfaces.at(encode(known.V))
         if is_unlike(seen, known.losses):
             return self._distance(told)
         reached = self.surfaces.at(encode(told.V)).min(axis=0)
-        gain = expected_gain(self.M, self.spread, reached, rank_weights(seen, known.losses))
+        gain = expected_gain(self.F, self.spread, reached, rank_weights(seen, known.losses))
         if not len(known):
             return gain
         if len(known) >= OPENING:
             experts = ExpertsModel(self.surfaces).fit(encode(known.V), known.losses)
-            return experts.score(self.Z, Acquisition("ei", len(told)))
+            return experts.score(self.Z, Acquisition("auto", len(told)))
         process = LearnedPrior.equal(self.surfaces).condition(encode(known.V), own_scale(known.losses))
         improvement = ei(*process.predict(self.Z), 0.0)  # on the run's own scale its best is 0
         return gain / max(float(gain.max()), 1e-300) + improvement / max(float(improvement.max()), 1e-300)
 
     def _distance(self, told: Told) -> Array:
         """To the nearest configuration tried: what fills the space."""
-        tried = self.past.space.encode_values(told.V)
+        tried = self.models.space.encode_values(told.V)
         return np.asarray(((self.Z[:, None] - tried[None]) ** 2).sum(axis=2).min(axis=1))

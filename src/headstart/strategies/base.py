@@ -1,7 +1,7 @@
-"""What a strategy is: from the past to a run that is asked for one configuration after another.
+"""What a strategy is: from past tasks to a run that proposes one configuration after another.
 
-A run holds what was learned beforehand and nothing else: `ask` is a function of what has been told so far, so
-a run can be continued, repeated or moved to another process at any point and answers the same.
+A run holds what was learned beforehand and nothing else. `ask` is a function of the trials so far, so a run can be
+continued, repeated or moved to another process at any point and proposes the same.
 """
 
 from __future__ import annotations
@@ -9,22 +9,25 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from headstart._support.types import Array, Rows
+from headstart.errors import ArgumentError, ExhaustedError
 from headstart.history import Features
-from headstart.parameters import Array
-from headstart.past import Past
 from headstart.space import Space
+from headstart.space.quasirandom import halton
+from headstart.space.rows import keys
+from headstart.transfer.models import TaskModels
 
 
 @dataclass(frozen=True)
 class Told:
-    """What is known of the new task: configurations V (k, p) in the order tried, and their losses (k,).
+    """The trials of the new task: configurations V (k, p) in the order tried, and their losses (k,).
 
-    NaN is a loss that is not there: a trial that failed or still runs.
+    A loss is NaN where there is none: the trial failed or is still running.
     """
 
     V: Array
@@ -32,14 +35,14 @@ class Told:
 
     def __post_init__(self) -> None:
         if len(self.V) != len(self.losses):
-            raise ValueError(f"{len(self.V)} configurations, but {len(self.losses)} losses")
+            raise ArgumentError(f"{len(self.V)} configurations, but {len(self.losses)} losses")
 
     @classmethod
     def nothing(cls, space: Space) -> Told:
         return cls(np.empty((0, len(space))), np.empty(0))
 
     def and_(self, v: Array, loss: float = np.nan) -> Told:
-        """One trial more."""
+        """These trials and one more."""
         return Told(np.vstack([self.V, v]), np.append(self.losses, loss))
 
     @property
@@ -49,11 +52,11 @@ class Told:
         return Told(self.V[there], self.losses[there])
 
     def __contains__(self, v: object) -> bool:
-        return (np.asarray(v) + 0.0).tobytes() in self._rows
+        return keys(np.asarray(v, dtype=float)[None])[0] in self._keys
 
     @cached_property
-    def _rows(self) -> set[bytes]:
-        return {row.tobytes() for row in self.V + 0.0}  # −0 and 0 are one value
+    def _keys(self) -> set[bytes]:
+        return set(keys(self.V))
 
     def __len__(self) -> int:
         return len(self.losses)
@@ -63,27 +66,37 @@ class Run(Protocol):
     """A start under way."""
 
     def ask(self, told: Told) -> Array:
-        """The next configuration to try, a row of V; never one that has been told."""
+        """The next configuration to try, a row of V; never one that has been tried."""
         ...
 
 
 class Strategy(Protocol):
     """A way to choose the first configurations; its fields are its own parameters."""
 
-    def begin(self, past: Past, *, n: int, features: Features | None, rng: np.random.Generator) -> Run:
-        """Learn from the past whatever does not depend on results; n: how many will be asked for."""
+    def begin(self, models: TaskModels, *, n: int, features: Features | None, rng: np.random.Generator) -> Run:
+        """Learn whatever does not depend on results; n: how many configurations will be asked for."""
         ...
 
 
-ROUNDS = 256  # of 256 configurations, after which a space without a size counts as used up
+@dataclass(frozen=True)
+class Planned:
+    """A run that follows a plan.
 
+    seed: of the configurations that follow once the plan is used up; None: there are none.
+    """
 
-class ExhaustedError(ValueError):
-    """Every configuration of a finite space has been tried."""
+    plan: Array
+    space: Space
+    allowed: Array | None = None
+    seed: int | None = None
+
+    def ask(self, told: Told) -> Array:
+        rest = iter(()) if self.seed is None else anywhere(self.space, self.seed, self.allowed)
+        return fresh(chain(iter(self.plan), rest), told, self.space)
 
 
 def fresh(proposals: Iterator[Array], told: Told, space: Space) -> Array:
-    """The first proposal that has not been told yet."""
+    """The first proposal that has not been tried yet."""
     for v in proposals:
         if v not in told:
             return v
@@ -95,24 +108,37 @@ def configurations(space: Space) -> str:
     return f"{space.size:,.0f} configurations of the space" if np.isfinite(space.size) else "values of the space"
 
 
-def best_of(past: Past, order: npt.NDArray[np.intp]) -> Iterator[Array]:
-    """The best configuration of each task in this order, then everyone's second best, and so on."""
-    ranked = [past.ranked_rows[i] for i in order]
+def best_of(models: TaskModels, order: Rows) -> Iterator[Array]:
+    """The best configuration of each task in this order, then every task's second best, and so on."""
+    ranked = [models.ranked_rows[i] for i in order]
     for place in range(max(len(rows) for rows in ranked)):
         for rows in ranked:
             if place < len(rows):
-                yield past.history.V[rows[place]]
+                yield models.history.V[rows[place]]
 
 
-def anywhere(space: Space, seed: int) -> Iterator[Array]:
-    """Space-filling configurations, or all of them if there are few; the same for the same seed.
+# -- the filler ------------------------------------------------------------------------------------------------
 
-    They end, after very many: a range so narrow that it holds only a few numbers is used up as well.
+LISTABLE = 1024  # spaces up to this size are listed at once
+EVENLY = 16  # rounds of Halton points before what is left of a finite space is listed
+ROUNDS = 256  # rounds after which an infinite space counts as used up: a narrow range holds only a few numbers
+ROUND = 256  # points in a round
+
+
+def anywhere(space: Space, seed: int, allowed: Array | None = None) -> Iterator[Array]:
+    """Configurations for when nothing better is known: the allowed ones in random order, or others spread evenly.
+
+    Every filler of the package is this one. It lists a finite space completely and stops after 65,536 draws from an
+    infinite one. The same seed gives the same configurations.
     """
-    rng = np.random.default_rng(seed)
-    if space.size <= 1e5:
-        V = space.grid()
-        yield from V[rng.permutation(len(V))]
+    if allowed is not None:
+        yield from allowed[np.random.default_rng([seed, 4]).permutation(len(allowed))]
         return
-    for _ in range(ROUNDS):
-        yield from space.sample_values(256, rng=rng, method="sobol")
+    finite = space.size <= 1e5
+    if space.size > LISTABLE:
+        rng = np.random.default_rng(seed)
+        for _ in range(EVENLY if finite else ROUNDS):
+            yield from space.from_cube(halton(ROUND, len(space), rng=rng))
+    if finite:
+        V = space.grid()
+        yield from V[np.random.default_rng(seed).permutation(len(V))]

@@ -25,12 +25,13 @@ from itertools import chain
 import numpy as np
 import numpy.typing as npt
 
+from headstart._support.types import Array
+from headstart.errors import ArgumentError
 from headstart.history import Features
-from headstart.metrics import discordant_share
-from headstart.parameters import Array
-from headstart.past import Past
-from headstart.pooling import distinct
-from headstart.strategies.base import Run, Told, anywhere, fresh
+from headstart.space.rows import distinct
+from headstart.strategies.base import Planned, Run, Told, anywhere, fresh
+from headstart.transfer.models import TaskModels
+from headstart.transfer.ranks import concordance
 
 POWERS = (0.0, 1.0, 2.0, 4.0, 8.0, 16.0)
 MOST_REHEARSED = 50  # tasks on which a power is tried out, on five times as many configurations
@@ -60,11 +61,6 @@ def meta_gradient(F: Array, beta: float, weights: Array, form: str = "right") ->
     return np.asarray(slope * weights / F.shape[1])
 
 
-def concordance(past_losses: Array, losses: Array) -> Array:
-    """c(D, D_new): share of pairs of tried configurations that D orders as the new task does (eq. 17)."""
-    return 1.0 - discordant_share(past_losses, losses[:, None])[:, 0]
-
-
 # -- LI ------------------------------------------------------------------------------------------------------
 
 
@@ -87,83 +83,67 @@ class LearnedInit:
 
     def __post_init__(self) -> None:
         if self.recipe not in ("default", "paper"):
-            raise ValueError(f"recipe must be 'default' or 'paper', but got {self.recipe!r}")
+            raise ArgumentError(f"recipe must be 'default' or 'paper', but got {self.recipe!r}")
         if self.gradient not in ("right", "printed"):
-            raise ValueError(f"gradient must be 'right' or 'printed', but got {self.gradient!r}")
+            raise ArgumentError(f"gradient must be 'right' or 'printed', but got {self.gradient!r}")
         check_beta(self.beta)
 
-    def begin(self, past: Past, *, n: int, features: Features | None, rng: np.random.Generator) -> Run:
-        return Planned(past, self.plan(past, n, rng), int(rng.integers(2**32)))
+    def begin(self, models: TaskModels, *, n: int, features: Features | None, rng: np.random.Generator) -> Run:
+        plan = self.plan(models, n, rng)
+        return Planned(plan, models.space, models.allowed, int(rng.integers(2**32)))
 
-    def plan(self, past: Past, n: int, rng: np.random.Generator) -> Array:
+    def plan(self, models: TaskModels, n: int, rng: np.random.Generator) -> Array:
         """V (n, p), the most useful configuration first; fewer if the space has fewer."""
-        greedy = _greedy(past, n)
-        if past.pool is not None and self.recipe == "default" and self.gradient == "right":
-            return greedy
+        first = models.candidates[greedy(models.candidate_losses, n)]
+        if models.allowed is not None and self.recipe == "default" and self.gradient == "right":
+            return first
         if self.recipe == "default":
-            starts = [past.space.encode_values(greedy)]
-            starts += [_near(past, starts[0], rng) for _ in range(self.restarts)]
+            starts = [models.space.encode_values(first)]
+            starts += [_near(models, starts[0], rng) for _ in range(self.restarts)]
         else:
-            starts = [_random_best(past, n, rng)]
+            starts = [_random_best(models, n, rng)]
         plain = self.recipe == "paper" or self.gradient == "printed"
-        descend: Callable[[Past, Array], Array] = self._steps if plain else self._quasi_newton
-        found = [past.space.decode_values(descend(past, Z)) for Z in starts]
+        descend: Callable[[TaskModels, Array], Array] = self._steps if plain else self._quasi_newton
+        found = [models.space.decode_values(descend(models, Z)) for Z in starts]
         if not plain:
-            found.append(greedy)  # a descent can lose in the projection what it gained before
-        best = min(found, key=lambda V: expected_loss(past, V))
-        spare = greedy[:0] if plain else greedy  # as published, tasks with the same best leave gaps
-        return _best_first(past, distinct(best)[0], spare, n)
+            found.append(first)  # a descent can lose in the projection what it gained before
+        best = min(found, key=lambda V: expected_loss(models, V))
+        spare = first[:0] if plain else first  # as published, tasks with the same best leave gaps
+        return _best_first(models, distinct(best)[0], spare, n)
 
-    def _steps(self, past: Past, Z: Array) -> Array:
+    def _steps(self, models: TaskModels, Z: Array) -> Array:
         """Algorithm 2, lines 4–8."""
-        ones = np.ones(len(past))
+        ones = np.ones(len(models))
         Z = Z.copy()
         for _ in range(self.epochs):
-            F, pull = past.surrogates.pullback(Z)
+            F, pull = models.surrogates.pullback(Z)
             Z -= self.eta * pull(meta_gradient(F, self.beta, ones, self.gradient))
         return Z
 
-    def _quasi_newton(self, past: Past, Z: Array) -> Array:
-        return descend(past, Z, np.ones(len(past)), self.beta)
-
-
-@dataclass(frozen=True)
-class Planned:
-    """A run that follows a plan, then fills the space."""
-
-    past: Past
-    plan: Array
-    seed: int
-
-    def ask(self, told: Told) -> Array:
-        return fresh(chain(iter(self.plan), rest(self.past, self.seed)), told, self.past.space)
-
-
-def rest(past: Past, seed: int) -> Iterator[Array]:
-    """What to try when a plan is used up."""
-    if past.pool is not None:
-        yield from past.pool[np.random.default_rng(seed).permutation(len(past.pool))]
-    yield from anywhere(past.space, seed)
+    def _quasi_newton(self, models: TaskModels, Z: Array) -> Array:
+        return descend(models, Z, np.ones(len(models)), self.beta)
 
 
 def check_beta(beta: float) -> None:
     if not -1e6 <= beta < 0:
-        raise ValueError(f"beta must be negative and not below -1e6, where the softmin overflows, but got {beta}")
+        raise ArgumentError(f"beta must be negative and not below -1e6, where the softmin overflows, but got {beta}")
 
 
-def expected_loss(past: Past, V: Array) -> float:
+def expected_loss(models: TaskModels, V: Array) -> float:
     """Eq. 10 on the surrogates: the mean over past tasks of the best loss among these configurations."""
-    return float(past.predict(past.space.encode_values(V)).min(axis=0).mean())
+    return float(models.predict(models.space.encode_values(V)).min(axis=0).mean())
 
 
-def descend(past: Past, Z: Array, weights: Array, beta: float, fixed: Array | None = None, steps: int = 60) -> Array:
+def descend(
+    models: TaskModels, Z: Array, weights: Array, beta: float, fixed: Array | None = None, steps: int = 60
+) -> Array:
     """Minimise eq. 16 over the rows of Z within [0, 1] by L-BFGS-B; losses of `fixed` (k, T) take part unmoved."""
     from scipy.optimize import minimize
 
     k = 0 if fixed is None else len(fixed)
 
     def objective(x: Array) -> tuple[float, Array]:
-        F, pull = past.surrogates.pullback(x.reshape(Z.shape))
+        F, pull = models.surrogates.pullback(x.reshape(Z.shape))
         both = F if fixed is None else np.vstack([fixed, F])
         return meta_loss(both, beta, weights), pull(meta_gradient(both, beta, weights)[k:]).ravel()
 
@@ -173,43 +153,34 @@ def descend(past: Past, Z: Array, weights: Array, beta: float, fixed: Array | No
     return np.asarray(result.x.reshape(Z.shape))
 
 
-def _greedy(past: Past, n: int) -> Array:
-    """n candidates, each the one that lowers the expected best loss most, given those before it."""
-    V, F = past.candidates, past.candidate_losses
+def greedy(F: Array, n: int) -> list[int]:
+    """n rows of F (m, T), each the one that lowers the mean over tasks of the best loss most, given those before it."""
     chosen: list[int] = []
-    lowest = np.full(len(past), np.inf)
-    for _ in range(min(n, len(V))):
+    lowest = np.full(F.shape[1], np.inf)
+    for _ in range(min(n, len(F))):
         total = np.minimum(F, lowest).mean(axis=1)
         total[chosen] = np.inf
         chosen.append(int(np.argmin(total)))
         lowest = np.minimum(lowest, F[chosen[-1]])
-    return V[chosen]
+    return chosen
 
 
-def _near(past: Past, Z: Array, rng: np.random.Generator) -> Array:
+def _near(models: TaskModels, Z: Array, rng: np.random.Generator) -> Array:
     """Another start close by. Starts from afar find lower losses on the surrogates, but not on new tasks."""
     return np.clip(Z + rng.normal(scale=0.05, size=Z.shape), 0.0, 1.0)
 
 
-def _random_best(past: Past, n: int, rng: np.random.Generator) -> Array:
+def _random_best(models: TaskModels, n: int, rng: np.random.Generator) -> Array:
     """Line 3 of Algorithm 2: the best configurations of random tasks, encoded; tasks repeat if there are few."""
-    tasks = list(past.history)
+    tasks = list(models.history)
     drawn = np.resize(rng.permutation(len(tasks)), n)
-    return np.array([past.history.Z[tasks[i].rows[tasks[i].best]] for i in drawn])
+    return np.array([models.history.Z[tasks[i].rows[tasks[i].best]] for i in drawn])
 
 
-def _best_first(past: Past, V: Array, spare: Array, n: int) -> Array:
+def _best_first(models: TaskModels, V: Array, spare: Array, n: int) -> Array:
     """The same configurations, ordered greedily by what each adds; gaps are filled from the spare ones."""
     V = distinct(np.concatenate([V, spare]))[0] if len(V) < n else V
-    F = past.predict(past.space.encode_values(V))
-    order: list[int] = []
-    lowest = np.full(len(past), np.inf)
-    while len(order) < min(n, len(V)):
-        total = np.minimum(F, lowest).mean(axis=1)
-        total[order] = np.inf
-        order.append(int(np.argmin(total)))
-        lowest = np.minimum(lowest, F[order[-1]])
-    return V[order]
+    return V[greedy(models.predict(models.space.encode_values(V)), n)]
 
 
 # -- aLI -----------------------------------------------------------------------------------------------------
@@ -229,24 +200,24 @@ class AdaptiveLearnedInit:
 
     def __post_init__(self) -> None:
         if self.weights not in ("concordant", "printed"):
-            raise ValueError(f"weights must be 'concordant' or 'printed', but got {self.weights!r}")
+            raise ArgumentError(f"weights must be 'concordant' or 'printed', but got {self.weights!r}")
         if self.power is not None and not 0 <= self.power < np.inf:
-            raise ValueError(f"power must be 0 or above, but got {self.power}")
+            raise ArgumentError(f"power must be 0 or above, but got {self.power}")
         check_beta(self.beta)
 
-    def begin(self, past: Past, *, n: int, features: Features | None, rng: np.random.Generator) -> Run:
-        plan = LearnedInit(beta=self.beta).plan(past, n, rng)
+    def begin(self, models: TaskModels, *, n: int, features: Features | None, rng: np.random.Generator) -> Run:
+        plan = LearnedInit(beta=self.beta).plan(models, n, rng)
         power = self.power
         if power is None:
-            power = 1.0 if self.weights == "printed" else best_power(past, n)
-        return Reweighted(past, plan, power, self.weights == "printed", self.beta, int(rng.integers(2**32)))
+            power = 1.0 if self.weights == "printed" else best_power(models, n)
+        return Reweighted(models, plan, power, self.weights == "printed", self.beta, int(rng.integers(2**32)))
 
 
 @dataclass(frozen=True)
 class Reweighted:
     """A run of aLI: the plan of LI while nothing sets the tasks apart, eq. 16 for the next one when it does."""
 
-    past: Past
+    models: TaskModels
     plan: Array
     power: float
     printed: bool
@@ -256,34 +227,35 @@ class Reweighted:
     def ask(self, told: Told) -> Array:
         weights = self.task_weights(told)
         plan = iter(self.plan) if np.ptp(weights) == 0 else self._next(told, weights)
-        return fresh(chain(plan, iter(self.plan), rest(self.past, self.seed)), told, self.past.space)
+        rest = anywhere(self.models.space, self.seed, self.models.allowed)
+        return fresh(chain(plan, iter(self.plan), rest), told, self.models.space)
 
     def task_weights(self, told: Told) -> Array:
         """c(D, D_new, Λ_t) to the chosen power; equal before two results are known."""
         known = told.known
         if len(known) < 2 or self.power == 0:
-            return np.ones(len(self.past))
-        c = concordance(self.past.predict(self.past.space.encode_values(known.V)), known.losses)
+            return np.ones(len(self.models))
+        c = concordance(self.models.predict(self.models.space.encode_values(known.V)), known.losses)
         return np.asarray((1 - c if self.printed else c) ** self.power)
 
     def _next(self, told: Told, weights: Array) -> Iterator[Array]:
         """The candidate that lowers eq. 16 most with the tried ones kept, moved downhill if the space allows."""
-        space, V, F = self.past.space, self.past.candidates, self.past.candidate_losses
-        tried = self.past.predict(space.encode_values(told.V))
+        space, V, F = self.models.space, self.models.candidates, self.models.candidate_losses
+        tried = self.models.predict(space.encode_values(told.V))
         order = np.argsort(np.minimum(F, tried.min(axis=0)) @ weights, kind="stable")
         first = next((v for v in V[order[: len(told) + 1]] if v not in told), None)
-        if first is not None and self.past.pool is None:
-            z = descend(self.past, space.encode_values(first[None]), weights, self.beta, tried, steps=15)
+        if first is not None and self.models.allowed is None:
+            z = descend(self.models, space.encode_values(first[None]), weights, self.beta, tried, steps=15)
             moved = space.decode_values(z)
-            losses = self.past.predict(space.encode_values(np.vstack([moved, first])))
+            losses = self.models.predict(space.encode_values(np.vstack([moved, first])))
             if np.diff(np.minimum(losses, tried.min(axis=0)) @ weights)[0] > 0:
                 yield moved[0]
         yield from V[order]
 
 
-def best_power(past: Past, n: int) -> float:
+def best_power(models: TaskModels, n: int) -> float:
     """The power with which aLI does best on the past tasks, each left out in turn (its surrogate is the truth)."""
-    F = past.candidate_losses
+    F = models.candidate_losses
     F = F[_spread(len(F), MOST_REHEARSED * 5)][:, _spread(F.shape[1], MOST_REHEARSED)]
     if F.shape[1] < 3:
         return 0.0

@@ -14,16 +14,17 @@ torch is needed to make them and not to use them.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from headstart.arguments import whole
-from headstart.embedding import embedding_names
+from headstart._support.arguments import whole
 from headstart.history import Features
-from headstart.past import Past
-from headstart.strategies.base import Run
+from headstart.strategies.base import Run, Strategy
 from headstart.strategies.best import InOrder
+from headstart.surrogates.prior import NearestPrior
+from headstart.transfer.models import TaskModels
+from headstart.transfer.weights import nearest_by_metric
 
 
 @dataclass(frozen=True)
@@ -38,30 +39,12 @@ class NearestByMetric:
     def __post_init__(self) -> None:
         whole("k", self.k, 1)
 
-    def begin(self, past: Past, *, n: int, features: Features | None, rng: np.random.Generator) -> Run:
-        return InOrder(past, nearest_by_metric(past, features), int(rng.integers(2**32)))
+    def begin(self, models: TaskModels, *, n: int, features: Features | None, rng: np.random.Generator) -> Run:
+        return InOrder(models, nearest_by_metric(models, features), int(rng.integers(2**32)))
 
 
-def nearest_by_metric(past: Past, features: Features | None) -> npt.NDArray[np.intp]:
-    """The past tasks that have an embedding, the nearest to the new task first, then those that have none."""
-    known = embedding_names(past.history.feature_names)
-    if not known:
-        raise ValueError(
-            "init='metric' needs a history that was described by a trained Siamese network: "
-            "history = model.describe(history)"
-        )
-    given = embedding_names(features or {})
-    if not given:
-        raise ValueError("init='metric' needs the embedding of the new data set: features=hs.embed(model, X, y)")
-    shared = [fingerprint for fingerprint in given if given[fingerprint] == known.get(fingerprint)]
-    if not shared:
-        raise ValueError(
-            f"the new data set was embedded by the model {', '.join(given)}, the history by {', '.join(known)}; "
-            f"use one model for both: model.describe(history) and hs.embed(model, X, y)"
-        )
-    assert features is not None
-    names = given[shared[0]]
-    columns = [past.history.feature_names.index(name) for name in names]
-    M = past.history.feature_matrix()[:, columns]
-    distance = np.linalg.norm(M - np.array([features[name] for name in names]), axis=1)  # line 1
-    return np.argsort(np.where(np.isnan(distance), np.inf, distance), kind="stable")
+def surrogate_after(strategy: Strategy, surrogate: Any) -> Any:
+    """The surrogate of a run that begins with this strategy: after `metric`, "prior" keeps to the nearest data sets."""
+    if surrogate == "prior" and isinstance(strategy, NearestByMetric):
+        return NearestPrior(strategy.k)
+    return surrogate

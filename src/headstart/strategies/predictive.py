@@ -22,12 +22,14 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from headstart._support.types import Array
+from headstart.errors import ArgumentError
 from headstart.history import Features
-from headstart.metrics import precision_at
-from headstart.parameters import Array
-from headstart.past import Past
 from headstart.strategies.base import Run, Told, anywhere, best_of, fresh
-from headstart.strategies.best import InOrder, feature_vectors
+from headstart.strategies.best import InOrder
+from headstart.transfer.models import TaskModels
+from headstart.transfer.ranks import precision_at
+from headstart.transfer.weights import feature_vectors
 
 Grown: TypeAlias = tuple[Any, Any, Any, Any]  # training pairs, other tasks, leaves of both
 
@@ -44,10 +46,10 @@ class PredictiveBest:
     def __post_init__(self) -> None:
         _check_trees(self.trees)
 
-    def begin(self, past: Past, *, n: int, features: Features | None, rng: np.random.Generator) -> Run:
-        forest = PairForest.of(past, features, self.trees, rng)
-        order = np.argsort(forest.predict(Told.nothing(past.space)), kind="stable")
-        return InOrder(past, order, int(rng.integers(2**32)))
+    def begin(self, models: TaskModels, *, n: int, features: Features | None, rng: np.random.Generator) -> Run:
+        forest = PairForest.of(models, features, self.trees, rng)
+        order = np.argsort(forest.predict(Told.nothing(models.space)), kind="stable")
+        return InOrder(models, order, int(rng.integers(2**32)))
 
 
 @dataclass(frozen=True)
@@ -59,8 +61,8 @@ class AdaptivePredictiveBest:
     def __post_init__(self) -> None:
         _check_trees(self.trees)
 
-    def begin(self, past: Past, *, n: int, features: Features | None, rng: np.random.Generator) -> Run:
-        return Adaptive(PairForest.of(past, features, self.trees, rng), int(rng.integers(2**32)))
+    def begin(self, models: TaskModels, *, n: int, features: Features | None, rng: np.random.Generator) -> Run:
+        return Adaptive(PairForest.of(models, features, self.trees, rng), int(rng.integers(2**32)))
 
 
 @dataclass(frozen=True)
@@ -73,12 +75,13 @@ class ActivePredictiveBest:
     def __post_init__(self) -> None:
         _check_trees(self.trees)
         if self.k < 2:
-            raise ValueError(f"k must be at least 2, since a landmark compares two configurations, but got {self.k}")
+            raise ArgumentError(f"k must be at least 2, since a landmark compares two configurations, but got {self.k}")
 
-    def begin(self, past: Past, *, n: int, features: Features | None, rng: np.random.Generator) -> Run:
-        forest = PairForest.of(past, features, self.trees, rng)
+    def begin(self, models: TaskModels, *, n: int, features: Features | None, rng: np.random.Generator) -> Run:
+        forest = PairForest.of(models, features, self.trees, rng)
         k = min(self.k, n - 1)
-        active = active_configurations(forest, n, k) if k >= 2 and len(past) >= 3 else np.empty((0, len(past.space)))
+        useful = k >= 2 and len(models) >= 3
+        active = active_configurations(forest, n, k) if useful else np.empty((0, len(models.space)))
         return Adaptive(forest, int(rng.integers(2**32)), active)
 
 
@@ -91,20 +94,20 @@ class Adaptive:
     first: Array | None = None
 
     def ask(self, told: Told) -> Array:
-        past = self.forest.past
-        return fresh(chain(iter(self.first if self.first is not None else ()), self._nearest(told)), told, past.space)
+        models = self.forest.models
+        return fresh(chain(iter(self.first if self.first is not None else ()), self._nearest(told)), told, models.space)
 
     def _nearest(self, told: Told) -> Iterator[Array]:
         order = np.argsort(self.forest.predict(told), kind="stable")
-        yield from best_of(self.forest.past, order)
-        yield from anywhere(self.forest.past.space, self.seed)
+        yield from best_of(self.forest.models, order)
+        yield from anywhere(self.forest.models.space, self.seed, self.forest.models.allowed)
 
 
 @dataclass(frozen=True)
 class PairForest:
     """d̂: pairs of meta-features and landmarks → distance."""
 
-    past: Past
+    models: TaskModels
     M: Array
     new: Array
     trees: int
@@ -112,21 +115,21 @@ class PairForest:
     pairs: npt.NDArray[np.intp] = field(repr=False)  # (q, 2), the pairs of tasks it is trained on
 
     @classmethod
-    def of(cls, past: Past, features: Features | None, trees: int, rng: np.random.Generator) -> PairForest:
-        M, new = feature_vectors(past, features)
+    def of(cls, models: TaskModels, features: Features | None, trees: int, rng: np.random.Generator) -> PairForest:
+        M, new = feature_vectors(models, features)
         pairs = np.array([(i, j) for i in range(len(M)) for j in range(len(M)) if i != j], dtype=np.intp).reshape(-1, 2)
         if len(pairs) > MOST_PAIRS:
             pairs = pairs[np.sort(rng.choice(len(pairs), MOST_PAIRS, replace=False))]
-        return cls(past, M, new, trees, int(rng.integers(2**31)), pairs)
+        return cls(models, M, new, trees, int(rng.integers(2**31)), pairs)
 
     def predict(self, told: Told) -> Array:
         """d̂(D, D_new) for every past task D, trained with the landmarks that the known results allow."""
         if not len(self.pairs):
-            return np.zeros(len(self.past))
+            return np.zeros(len(self.models))
         known = told.known
-        G = self.past.responses(known.V) if len(known) > 1 else np.empty((len(known), len(self.past)))
+        G = self.models.responses(known.V) if len(known) > 1 else np.empty((len(known), len(self.models)))
         X = np.hstack([_sides(self.M[self.pairs[:, 0]], self.M[self.pairs[:, 1]]), landmarks(G, self.pairs)])
-        y = self.past.distances[self.pairs[:, 0], self.pairs[:, 1]]
+        y = self.models.distances[self.pairs[:, 0], self.pairs[:, 1]]
         model = self._forest(self.trees, 1).fit(X, y)
         return np.asarray(
             model.predict(
@@ -143,7 +146,7 @@ class PairForest:
         """A forest on meta-features alone without one task: leaves of all other pairs, and of those with it."""
         train = self.pairs[(self.pairs != left_out).all(axis=1)]
         others = np.flatnonzero(np.arange(len(self.M)) != left_out)
-        y = self.past.distances[train[:, 0], train[:, 1]]
+        y = self.models.distances[train[:, 0], train[:, 1]]
         model = self._forest(trees, leaf).fit(_sides(self.M[train[:, 0]], self.M[train[:, 1]]), y)
         test = _sides(self.M[others], np.broadcast_to(self.M[left_out], (len(others), self.M.shape[1])))
         return train, others, model.apply(_sides(self.M[train[:, 0]], self.M[train[:, 1]])), model.apply(test)
@@ -180,14 +183,14 @@ def active_configurations(forest: PairForest, n: int, k: int) -> Array:
     have already told apart. So one forest is grown per left-out task on meta-features alone, and each candidate's
     landmarks refine the means of its leaves; for all candidates at once, that is a product of matrices.
     """
-    past = forest.past
-    V = _candidates(past)
+    models = forest.models
+    V = _candidates(models)
     k = min(k, len(V))
     if k < 2:
         return V[:k]
-    up = past.responses(V)
-    grown = [forest.leaves(i) for i in range(len(past))]
-    at = max(1, min(n - k, len(past) - 2))
+    up = models.responses(V)
+    grown = [forest.leaves(i) for i in range(len(models))]
+    at = max(1, min(n - k, len(models) - 2))
     pairs = list(combinations(range(len(V)), 2))
     gain = _precision(forest, grown, up, [list(pair) for pair in pairs], at)
     chosen = list(pairs[int(np.argmax(gain))])  # lines 1–7
@@ -198,11 +201,11 @@ def active_configurations(forest: PairForest, n: int, k: int) -> Array:
     return V[chosen]
 
 
-def _candidates(past: Past) -> Array:
+def _candidates(models: TaskModels) -> Array:
     """Configurations that are best on at least one task; the most often best if there are many."""
-    best = np.array([task.rows[task.best] for task in past.history])
+    best = np.array([task.rows[task.best] for task in models.history])
     rows, counts = np.unique(best, return_counts=True)
-    return np.asarray(past.history.V[np.sort(rows[np.argsort(-counts, kind="stable")[:MOST_ACTIVE]])])
+    return np.asarray(models.history.V[np.sort(rows[np.argsort(-counts, kind="stable")[:MOST_ACTIVE]])])
 
 
 def _precision(forest: PairForest, grown: list[Grown], G: Array, sets: list[list[int]], at: int) -> Array:
@@ -211,11 +214,11 @@ def _precision(forest: PairForest, grown: list[Grown], G: Array, sets: list[list
     above = G[:, None, :] > G[None, :, :]  # (c, c, T)
     orders = np.stack([np.stack([above[a, b] for a, b in combinations(s, 2)]) for s in sets])  # (sets, pairs, T)
     for left_out, (train, others, leaves, leaves_new) in enumerate(grown):
-        y = forest.past.distances[train[:, 0], train[:, 1]]
+        y = forest.models.distances[train[:, 0], train[:, 1]]
         share = (orders[:, :, train[:, 0]] ^ orders[:, :, train[:, 1]]).sum(axis=1)  # (sets, q): 0 … pairs
         share_new = (orders[:, :, others] ^ orders[:, :, [left_out]]).sum(axis=1)
         guess = _refined(y, leaves, leaves_new, share, share_new, orders.shape[1] + 1)
-        true = forest.past.distances[others, left_out]
+        true = forest.models.distances[others, left_out]
         total += [precision_at(at, true, g) for g in guess]
     return np.asarray(total / len(grown))
 
@@ -245,4 +248,4 @@ def _refined(
 
 def _check_trees(trees: int) -> None:
     if trees < 1:
-        raise ValueError(f"a forest needs at least one tree, but got trees={trees}")
+        raise ArgumentError(f"a forest needs at least one tree, but got trees={trees}")

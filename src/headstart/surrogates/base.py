@@ -11,29 +11,33 @@ from typing import Protocol
 
 import numpy as np
 
-from headstart import acquisition
+from headstart._support.types import Array
+from headstart.errors import ArgumentError
 from headstart.history import Features
-from headstart.parameters import Array
-from headstart.past import Past
 from headstart.space import Space
+from headstart.surrogates import acquisition
+from headstart.transfer.models import TaskModels
 
 
 @dataclass(frozen=True)
 class Acquisition:
-    """Which acquisition function, after how many trials and in how many dimensions (for κ)."""
+    """Which acquisition function, after how many trials and in how many dimensions (for κ).
 
-    name: str = "ei"
+    "auto" leaves the choice to the surrogate. Only `Experts` has a criterion of its own; for all others it is EI.
+    """
+
+    name: str = "auto"
     trials: int = 0
     width: int = 1
 
-    NAMES = ("ei", "log_ei", "pi", "lcb")
+    NAMES = ("auto", "ei", "log_ei", "pi", "lcb")
 
     def __post_init__(self) -> None:
         if self.name not in self.NAMES:
-            raise ValueError(f"acquisition must be one of {', '.join(self.NAMES)}, but got {self.name!r}")
+            raise ArgumentError(f"acquisition must be one of {', '.join(self.NAMES)}, but got {self.name!r}")
 
     def __call__(self, mean: Array, std: Array, best: float | Array) -> Array:
-        """To be maximised; `ei` is taken as its logarithm, which has the same maximum and never underflows."""
+        """To be maximised. EI is taken as its logarithm, which has the same maximum and never underflows."""
         if self.name == "lcb":
             return acquisition.lcb(mean, std, self.kappa)
         if self.name == "pi":
@@ -66,12 +70,8 @@ class Posterior(Protocol):
         """How promising the rows of Z are."""
         ...
 
-
-class Climbable(Posterior, Protocol):
-    """A posterior whose acquisition has a gradient."""
-
-    def climb(self, Z: Array, acquisition: Acquisition) -> tuple[Array, Array]:
-        """Scores (m,) of the rows of Z and their gradients (m, d)."""
+    def climb(self, Z: Array, acquisition: Acquisition) -> tuple[Array, Array] | None:
+        """Scores (m,) of the rows of Z and their gradients (m, d); None if this posterior has no gradients."""
         ...
 
 
@@ -86,7 +86,14 @@ class Model(Protocol):
 class Surrogate(Protocol):
     """A kind of surrogate; its fields are its own parameters."""
 
-    def begin(self, space: Space, past: Past | None, *, features: Features | None, rng: np.random.Generator) -> Model:
+    @property
+    def needs_history(self) -> bool:
+        """Whether it cannot work without past runs."""
+        ...
+
+    def begin(
+        self, space: Space, models: TaskModels | None, *, features: Features | None, rng: np.random.Generator
+    ) -> Model:
         """Learn from the past, if there is one."""
         ...
 

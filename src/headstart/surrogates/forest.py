@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from headstart._support.types import Array
+from headstart.errors import ArgumentError
 from headstart.history import Features
-from headstart.parameters import Array
-from headstart.past import Past
 from headstart.space import Space
 from headstart.surrogates.base import Acquisition, Posterior
+from headstart.transfer.models import TaskModels
 
 
 @dataclass(frozen=True)
@@ -20,12 +21,14 @@ class Forest:
 
     trees: int = 100
 
+    needs_history = False
+
     def __post_init__(self) -> None:
         if self.trees < 2:
-            raise ValueError(f"the spread over trees needs at least two, but got trees={self.trees}")
+            raise ArgumentError(f"the spread over trees needs at least two, but got trees={self.trees}")
 
     def begin(
-        self, space: Space, past: Past | None, *, features: Features | None, rng: np.random.Generator
+        self, space: Space, models: TaskModels | None, *, features: Features | None, rng: np.random.Generator
     ) -> ForestModel:
         return ForestModel(self.trees, int(rng.integers(2**31)))
 
@@ -84,3 +87,6 @@ class ForestPosterior:
 
     def score(self, Z: Array, acquisition: Acquisition) -> Array:
         return acquisition(*self.predict(Z), float(self.losses.min()))
+
+    def climb(self, Z: Array, acquisition: Acquisition) -> None:
+        return None

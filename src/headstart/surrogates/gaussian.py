@@ -15,18 +15,19 @@ from functools import cached_property
 
 import numpy as np
 
-from headstart.gp import GP, Bounds, Kernel, Prior, fit_kernel, likely_mean
+from headstart._support.types import Array
+from headstart.gp import GP, Bounds, Fit, Kernel, Prior, fit_kernel, likely_mean
+from headstart.gp.linalg import cholesky
 from headstart.history import Features
-from headstart.linalg import cholesky
-from headstart.parameters import Array
-from headstart.past import Past
 from headstart.space import Space
 from headstart.surrogates.base import Acquisition, Posterior, standardise
+from headstart.transfer.models import TaskModels
 
 PRIOR = Prior(noise=(1e-4, 3.0))
 BOUNDS = Bounds(noise=(1e-8, 1.0))
 """Little noise is likely, but much is possible: many objectives are exact, and the search must be able to follow
 them to the bottom (with the noise of `Prior()`, 1 % of the variance, it ends a little above)."""
+HOW = Fit(restarts=0, prior=PRIOR, bounds=BOUNDS, free_mean=True, max_rows=200)
 ALWAYS = 10  # trials up to which the hyperparameters are fitted anew to every trial
 POWERS = (-1.0, 3.0)  # of the warp
 FAR = 1e6  # quartile distances above the median beyond which one disaster is as bad as another
@@ -43,10 +44,12 @@ class Gaussian:
 
     own: bool = False
 
+    needs_history = False
+
     def begin(
-        self, space: Space, past: Past | None, *, features: Features | None, rng: np.random.Generator
+        self, space: Space, models: TaskModels | None, *, features: Features | None, rng: np.random.Generator
     ) -> GaussianModel:
-        kernel = None if past is None or self.own else past.kernel
+        kernel = None if models is None or self.own else models.kernel
         return GaussianModel(kernel, int(rng.integers(2**32)))
 
 
@@ -95,7 +98,7 @@ class GaussianModel:
         Y = warp(losses)
         rng = np.random.default_rng([self.seed, len(Y)])
         data = [(Z, Y)]
-        kernel = fit_kernel(data, rng=rng, prior=PRIOR, bounds=BOUNDS, restarts=0, max_rows=200, free_mean=True)
+        kernel = fit_kernel(data, HOW, rng=rng)
         level = float(likely_mean(cholesky(kernel.gram(Z))[0], Y))
         return GaussianPosterior(GP.fit(kernel, Z, Y, mean=level), warp)
 

@@ -27,22 +27,24 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import minimize
 
-from headstart.gp import Kernel
-from headstart.history import Features, log
-from headstart.linalg import cholesky, inverse, solve_cholesky
-from headstart.parameters import Array
-from headstart.past import Past
+from headstart._support.log import log
+from headstart._support.types import Array
+from headstart.errors import ArgumentError
+from headstart.gp import SquaredExponential
+from headstart.gp.linalg import cholesky, inverse, solve_cholesky
+from headstart.history import Features
 from headstart.space import Space
 from headstart.surrogates.base import standardise
-from headstart.surrogates.pooled import (
+from headstart.surrogates.joint import (
     Evaluations,
+    JointModel,
+    JointPrior,
     Labels,
-    PooledModel,
-    PooledPast,
-    need_past,
+    need_history,
     task_vectors,
     thin,
 )
+from headstart.transfer.models import TaskModels
 
 APART = 1e6  # |m − m'|² of data sets about which nothing is known: the kernel is 0
 START = np.log([0.5, 0.5, 1.0, 0.1])
@@ -61,27 +63,29 @@ class MKLGP:
     max_rows: int = 2500
     fit_rows: int = 400
 
+    needs_history = True
+
     def __post_init__(self) -> None:
         for name in ("max_rows", "fit_rows"):
             if getattr(self, name) < 2:
-                raise ValueError(f"{name} must be at least 2, but got {getattr(self, name)}")
+                raise ArgumentError(f"{name} must be at least 2, but got {getattr(self, name)}")
 
     def begin(
-        self, space: Space, past: Past | None, *, features: Features | None, rng: np.random.Generator
-    ) -> PooledModel:
-        past = need_past(past, "mklgp")
-        X, tasks = Evaluations.of(past)
-        labels = np.concatenate([standardise(losses)[0] for losses in past.losses])
-        squares = task_squares(task_vectors(past, features), len(past))
-        lengthscales = past.kernel.lengthscales
+        self, space: Space, models: TaskModels | None, *, features: Features | None, rng: np.random.Generator
+    ) -> JointModel:
+        models = need_history(models, "mklgp")
+        X, tasks = Evaluations.of(models)
+        labels = np.concatenate([standardise(losses)[0] for losses in models.losses])
+        squares = task_squares(task_vectors(models, features), len(models))
+        lengthscales = models.kernel.lengthscales
         few = thin(tasks, self.fit_rows, rng=rng)
-        S = Kernel(1.0, lengthscales, 1.0)(X[few], X[few])
+        S = SquaredExponential(1.0, lengthscales, 1.0)(X[few], X[few])
         theta = fit_weights(S, squares[np.ix_(tasks[few], tasks[few])], labels[few])
         covariance, noise = task_covariance(theta, squares)
         kept = thin(tasks, self.max_rows, rng=rng)
-        kernel = Kernel(float(covariance[-1, -1]), lengthscales, noise)
-        pooled = PooledPast.fit(kernel, covariance, Evaluations(X[kept], tasks[kept]), labels[kept])
-        model = PooledModel(pooled, deviations, len(kept), len(labels))
+        kernel = SquaredExponential(float(covariance[-1, -1]), lengthscales, noise)
+        prior = JointPrior.fit(kernel, covariance, Evaluations(X[kept], tasks[kept]), labels[kept])
+        model = JointModel(prior, deviations, len(kept), len(labels))
         log.info("mklgp: trained on %s; weights %.2g shared, %.2g by data set", model.notes, *np.exp(theta[:2]))
         return model
 

@@ -28,21 +28,23 @@ from functools import partial
 import numpy as np
 from scipy.stats import rankdata
 
-from headstart.gp import Bounds, Kernel, fit_kernel
-from headstart.history import Features, log
-from headstart.parameters import Array
-from headstart.past import Past
+from headstart._support.log import log
+from headstart._support.types import Array
+from headstart.errors import ArgumentError
+from headstart.gp import Bounds, Fit, Kernel, SquaredExponential, fit_kernel
+from headstart.history import Features
 from headstart.space import Space
 from headstart.surrogates.base import standardise
-from headstart.surrogates.pooled import (
+from headstart.surrogates.joint import (
     Evaluations,
+    JointModel,
+    JointPrior,
     Labels,
-    PooledModel,
-    PooledPast,
-    need_past,
+    need_history,
     task_vectors,
     thin,
 )
+from headstart.transfer.models import TaskModels
 
 RANKINGS = ("linear", "plain")
 MOST_RANKED = 200  # evaluations of one data set whose pairs are ranked; of more, a random sample
@@ -63,55 +65,56 @@ class SCoT:
     fit_rows: int = 300
     ranking: str = "linear"
 
+    needs_history = True
+
     def __post_init__(self) -> None:
         if self.ranking not in RANKINGS:
-            raise ValueError(f"ranking must be one of {', '.join(RANKINGS)}, but got {self.ranking!r}")
+            raise ArgumentError(f"ranking must be one of {', '.join(RANKINGS)}, but got {self.ranking!r}")
         if not 0 < self.C < np.inf:
-            raise ValueError(f"C must be positive, but got {self.C}")
+            raise ArgumentError(f"C must be positive, but got {self.C}")
         for name in ("max_rows", "fit_rows"):
             if getattr(self, name) < 2:
-                raise ValueError(f"{name} must be at least 2, but got {getattr(self, name)}")
+                raise ArgumentError(f"{name} must be at least 2, but got {getattr(self, name)}")
 
     def begin(
-        self, space: Space, past: Past | None, *, features: Features | None, rng: np.random.Generator
-    ) -> PooledModel:
-        past = need_past(past, "scot")
-        everything = Evaluations.of(past)
+        self, space: Space, models: TaskModels | None, *, features: Features | None, rng: np.random.Generator
+    ) -> JointModel:
+        models = need_history(models, "scot")
+        everything = Evaluations.of(models)
         seed = int(rng.integers(2**32))
         linear = partial(rank_labels, centre=everything.X.mean(axis=0), C=self.C, seed=seed)
         label = linear if self.ranking == "linear" else plain_labels
-        designs = [past.history.design(name) for name in past.history.tasks]
-        labels = np.concatenate([label(Z, f).values for Z, f in zip(designs, past.losses, strict=True)])
-        M = task_vectors(past, features)
+        designs = [models.history.design(name) for name in models.history.tasks]
+        labels = np.concatenate([label(Z, f).values for Z, f in zip(designs, models.losses, strict=True)])
+        M = task_vectors(models, features)
         if M is None:
             log.info("scot: no meta-features in common, so data sets are told apart by nothing but their trials")
-            M = np.zeros((len(past) + 1, 0))
+            M = np.zeros((len(models) + 1, 0))
         few = thin(everything.tasks, self.fit_rows, rng=rng)
         kernel = fit_joint(everything.X[few], M[everything.tasks[few]], labels[few], rng=rng)
         configurations, covariance = split(kernel, space.width, M)
         kept = thin(everything.tasks, self.max_rows, rng=rng)
         rows = Evaluations(everything.X[kept], everything.tasks[kept])
-        pooled = PooledPast.fit(configurations, covariance, rows, labels[kept])
-        model = PooledModel(pooled, label, len(kept), len(labels))
+        prior = JointPrior.fit(configurations, covariance, rows, labels[kept])
+        model = JointModel(prior, label, len(kept), len(labels))
         log.info("scot: trained on %s", model.notes)
         return model
 
 
 def fit_joint(X: Array, M: Array, labels: Array, *, rng: np.random.Generator) -> Kernel:
     """SE-ARD over configurations and meta-features together, by marginal likelihood (mean 0)."""
+    most = max(2, len(X))
     bounds = Bounds(noise=(0.1, 1.0))  # scores are estimates: an exact fit to them would be one to chance
-    group = (np.hstack([X, M]), labels)
-    return fit_kernel(
-        [group], rng=rng, restarts=1, mean=0.0, bounds=bounds, max_rows=max(2, len(X)), max_total=8 * max(2, len(X))
-    )
+    how = Fit(restarts=1, mean=0.0, bounds=bounds, max_rows=most, max_total=8 * most)
+    return fit_kernel([(np.hstack([X, M]), labels)], how, rng=rng)
 
 
 def split(kernel: Kernel, d: int, M: Array) -> tuple[Kernel, Array]:
     """The joint kernel as its factor of configurations, and its covariance of data sets (T + 1, T + 1)."""
-    configurations = Kernel(kernel.amplitude, kernel.lengthscales[:d], kernel.noise)
+    configurations = SquaredExponential(kernel.amplitude, kernel.lengthscales[:d], kernel.noise)
     if not M.shape[1]:
         return configurations, np.full((len(M), len(M)), kernel.amplitude)
-    return configurations, Kernel(kernel.amplitude, kernel.lengthscales[d:], kernel.noise)(M, M)
+    return configurations, SquaredExponential(kernel.amplitude, kernel.lengthscales[d:], kernel.noise)(M, M)
 
 
 def rank_labels(Z: Array, losses: Array, *, centre: Array, C: float, seed: int) -> Labels:

@@ -13,9 +13,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from headstart.parameters import Array, Categorical, Int, Mask, Parameter, Scalar, as_number
-from headstart.reconciliation import defaults_of, into
-from headstart.space import Space
+from headstart._support.types import Array, Mask, Scalar
+from headstart.space import Categorical, Int, Parameter, Space
+from headstart.space.parameters import as_number
+from headstart.space.reconciliation import defaults_of, into
 
 Params: TypeAlias = Mapping[str, Any]
 Conditions: TypeAlias = dict[str, tuple[Scalar, ...]]

@@ -14,9 +14,10 @@ from optuna.distributions import (
     IntDistribution,
 )
 
-from headstart.foreign import as_space
-from headstart.parameters import Categorical, Float, Int, Parameter, as_number
-from headstart.reconciliation import carried
+from headstart.errors import ArgumentError
+from headstart.space import Categorical, Float, Int, Parameter, as_space
+from headstart.space.parameters import as_number
+from headstart.space.reconciliation import carried
 
 
 def to_distributions(space: Any) -> dict[str, BaseDistribution]:
@@ -85,7 +86,7 @@ def fitted(value: Any, distribution: BaseDistribution) -> Any:
     parameter = parameter_of(distribution)
     v = np.nan if parameter is None else carried(value, parameter)
     if parameter is None or np.isnan(v):
-        raise ValueError(f"{value!r} is not in {distribution}")
+        raise ArgumentError(f"{value!r} is not in {distribution}")
     if isinstance(distribution, CategoricalDistribution):
         return distribution.choices[int(v)]  # the very object
     return parameter.native(v)

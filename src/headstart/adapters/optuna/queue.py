@@ -12,18 +12,17 @@ from optuna import Study
 from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
-from headstart.adapters.optuna.claims import CHANGED, START, STARTS
+from headstart._support.wording import closest, some
 from headstart.adapters.optuna.conditions import joined, shapes, telling
 from headstart.adapters.optuna.reading import FEATURES
+from headstart.adapters.optuna.reservations import CHANGED, START, STARTS
 from headstart.adapters.optuna.search import Seen
 from headstart.adapters.optuna.storages import open_storage
-from headstart.arguments import closest
-from headstart.features import metafeatures
-from headstart.foreign import as_space
-from headstart.formats import some
-from headstart.reconciliation import Change, report
-from headstart.space import Config, Space
-from headstart.start import Start
+from headstart.datasets.features import metafeatures
+from headstart.errors import ArgumentError
+from headstart.space import Change, Config, Space, as_space
+from headstart.space.reconciliation import report
+from headstart.starts.start import Start
 
 
 def describe(study: Study, X: npt.ArrayLike, y: npt.ArrayLike) -> dict[str, float]:
@@ -81,11 +80,11 @@ def enqueue(study: Study, start: Start, *, space: Any = None) -> Queued:
     Each trial carries `headstart:start` in its user attributes.
     """
     if not isinstance(start, Start):
-        raise ValueError(
+        raise ArgumentError(
             f"enqueue takes a Start, as hs.learn(history) and hs.Start.load(path) give, but got {type(start).__name__}"
         )
     if len(study.directions) > 1:
-        raise ValueError(
+        raise ArgumentError(
             f"a start is for one objective, but the study {study.study_name!r} has {len(study.directions)}"
         )
     trials = study.get_trials(deepcopy=False)
@@ -122,7 +121,7 @@ def _fitting(start: Start, space: Space | None) -> tuple[dict[int, Config], list
     if space is None:
         return dict(enumerate(start.configs)), None, {}
     if not set(start.space) & set(space):
-        raise ValueError(
+        raise ArgumentError(
             f"the objective never asks for a parameter of the start: it asks for {', '.join(space)}, "
             f"and the start knows {', '.join(start.space)}"
         )
@@ -231,7 +230,7 @@ STATES = {
 def account(study: Study) -> Account:
     """Which configurations of its start a study has tried, and what came of them."""
     if len(study.directions) > 1:
-        raise ValueError(f"the study {study.study_name!r} has several objectives, and so no start")
+        raise ArgumentError(f"the study {study.study_name!r} has several objectives, and so no start")
     trials = study.get_trials(deepcopy=False)
     complete = [t for t in trials if t.state == TrialState.COMPLETE and t.value is not None]
     sign = -1.0 if study.direction == StudyDirection.MAXIMIZE else 1.0
@@ -266,5 +265,5 @@ def account_of(where: str, name: str) -> Account:
     names = [study.study_name for study in storage.get_all_studies()]
     if name not in names:
         there = closest(name, names) or (f"; there are {some(names)}" if names else "; it holds none")
-        raise ValueError(f"{where} holds no study {name!r}{there}")
+        raise ArgumentError(f"{where} holds no study {name!r}{there}")
     return account(Study(study_name=name, storage=storage))

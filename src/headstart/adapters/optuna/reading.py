@@ -15,15 +15,18 @@ from typing import Any, TypeAlias
 import numpy as np
 from optuna.trial import TrialState
 
+from headstart._support.direction import DIRECTIONS
+from headstart._support.types import Mask
+from headstart._support.wording import counted, some
 from headstart.adapters.optuna.conditions import inferred, placed, shapes, telling
 from headstart.adapters.optuna.distributions import parameter_of, united
 from headstart.adapters.optuna.storages import PastStudy, describe, opened
 from headstart.adapters.optuna.trials import PastTrial
-from headstart.foreign import as_space
-from headstart.formats import counted, some, took_and_left
-from headstart.history import DIRECTIONS, Features, History, build
-from headstart.parameters import Mask, Parameter
-from headstart.space import Space
+from headstart.errors import HistoryError
+from headstart.history import Features, History
+from headstart.history.formats import took_and_left
+from headstart.history.history import build
+from headstart.space import Parameter, Space, as_space
 
 Trials: TypeAlias = dict[str, tuple[PastStudy, list[PastTrial]]]  # by the name of the task
 
@@ -68,7 +71,7 @@ def read(
 ) -> History:
     """See `History.from_optuna`; leave_out: studies to pass over without a word."""
     if direction is not None and direction not in DIRECTIONS:
-        raise ValueError(f"direction must be 'minimize' or 'maximize', but got {direction!r}")
+        raise HistoryError(f"direction must be 'minimize' or 'maximize', but got {direction!r}")
     tally = _Tally()
     with opened(past, studies) as found:
         wanted = [study for study in found if not leave_out(study)]
@@ -101,14 +104,16 @@ def _of_one_direction(
             if group
         ]
         if len(both) > 1:
-            raise ValueError(f"{where} holds studies of both directions: {' and '.join(both)}; choose with direction=")
+            raise HistoryError(
+                f"{where} holds studies of both directions: {' and '.join(both)}; choose with direction="
+            )
         direction = "maximize" if by_direction["maximize"] else "minimize"
     chosen = by_direction[direction]
     others = by_direction["minimize" if direction == "maximize" else "maximize"]
     for study in others:
         tally.leave(study, f"to {study.directions[0]}")
     if others and not chosen:
-        raise ValueError(f"{where} holds only studies to {others[0].directions[0]}, none to {direction}")
+        raise HistoryError(f"{where} holds only studies to {others[0].directions[0]}, none to {direction}")
     return chosen, direction
 
 
@@ -166,7 +171,7 @@ def _space(trials: Trials, where: str) -> Space:
                 versions.setdefault(name, {})[parameter] = None
                 asked.setdefault(study, set()).add(name)
     if not versions:
-        raise ValueError(f"{where} has no parameter that headstart can read")
+        raise HistoryError(f"{where} has no parameter that headstart can read")
     _check_common(asked, where)
     order = list(dict.fromkeys(name for those in complete.values() for name in those[0].params if name in versions))
     order += [name for name in sorted(versions) if name not in order]
@@ -187,7 +192,9 @@ def _check_common(asked: Mapping[str, set[str]], where: str) -> None:
     if len(groups) > 1:
         groups.sort(key=lambda group: -len(group[1]))
         kinds = [f"{some(studies, 3)} with {some(sorted(names), 4)}" for names, studies in groups[:3]]
-        raise ValueError(f"{where} holds studies without a common parameter: {'; '.join(kinds)}; choose with studies=")
+        raise HistoryError(
+            f"{where} holds studies without a common parameter: {'; '.join(kinds)}; choose with studies="
+        )
 
 
 # -- the history ---------------------------------------------------------------------------------------------
@@ -213,7 +220,7 @@ def _history(
     lost = set(names.tolist()) - set(names[keep & ~failed].tolist())
     keep &= ~np.isin(names.astype(str), sorted(lost))
     if not keep.any():
-        raise ValueError(f"no trial of {where} fits the space: {'; '.join(tally.lines())}")
+        raise HistoryError(f"no trial of {where} fits the space: {'; '.join(tally.lines())}")
     features = {name: _features(study, tally) for name, (study, _) in trials.items() if name not in lost}
     history = build(
         space,

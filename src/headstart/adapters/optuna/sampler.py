@@ -15,17 +15,20 @@ from optuna.storages import BaseStorage
 from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
-from headstart.adapters.optuna.claims import CHANGED, CLAIM, ENDED, NOTHING, START, STARTS, Claim, Turns, is_given
+from headstart._support.arguments import whole
+from headstart._support.log import log
 from headstart.adapters.optuna.distributions import fitted
 from headstart.adapters.optuna.reading import FEATURES, NoPastError, read, read_features
+from headstart.adapters.optuna.reservations import CHANGED, CLAIM, ENDED, NOTHING, START, STARTS, Claim, Turns, is_given
 from headstart.adapters.optuna.search import Search, Settings
 from headstart.adapters.optuna.storages import is_past, opened, place
-from headstart.arguments import whole
-from headstart.foreign import as_space
-from headstart.history import Features, History, log
-from headstart.names import STRATEGIES, needs_past, resolve_strategy
-from headstart.start import Start
+from headstart.errors import ArgumentError
+from headstart.history import Features, History
+from headstart.space import as_space
+from headstart.starts.start import Start
+from headstart.strategies.names import STRATEGIES, resolve_strategy
 from headstart.surrogates.base import Acquisition
+from headstart.surrogates.names import resolve_surrogate
 
 N_INIT = 10  # trials of a learned start, unless told otherwise
 
@@ -50,7 +53,7 @@ class HeadstartSampler(BaseSampler):
         n_init: int | None = None,
         init: Any = "auto",
         surrogate: Any = "auto",
-        acquisition: str = "ei",
+        acquisition: str = "auto",
         features: Features | None = None,
         space: Any = None,
         seed: int | None = None,
@@ -62,9 +65,9 @@ class HeadstartSampler(BaseSampler):
         if n_init is not None:
             n_init = whole("n_init", n_init, 1)
         if self._start is None and (past is None or not isinstance(init, str) or init not in STRATEGIES):
-            resolve_strategy(init, None)
-        if needs_past(surrogate) and (past is None or isinstance(past, Start)):
-            raise ValueError(f"surrogate={surrogate!r} learns from past runs; name a past, or take surrogate='gp'")
+            resolve_strategy(init, history=False)
+        if resolve_surrogate(surrogate).needs_history and (past is None or isinstance(past, Start)):
+            raise ArgumentError(f"surrogate={surrogate!r} learns from past runs; name a past, or take surrogate='gp'")
         n_init = n_init or (len(self._start) if self._start is not None else N_INIT)
         self._settings = Settings(n_init, init, surrogate, Acquisition(acquisition).name)
         self._features = features
@@ -193,7 +196,7 @@ class HeadstartSampler(BaseSampler):
         direction = study.direction.name.lower()
         if isinstance(self._past, History):
             if self._past.direction != direction:
-                raise ValueError(
+                raise ArgumentError(
                     f"the past is to {self._past.direction}, but the study {study.study_name!r} is to {direction}"
                 )
             return self._past
@@ -221,16 +224,16 @@ def _checked_past(past: Any, studies: str | Sequence[str] | None) -> Any:
     """The past itself, after a look at whether it is there at all."""
     if past is None or isinstance(past, (History, Start)):
         if studies is not None:
-            raise ValueError("studies= chooses among the studies of a storage; this past has none")
+            raise ArgumentError("studies= chooses among the studies of a storage; this past has none")
         return past
     if not is_past(past):
-        raise ValueError(
+        raise ArgumentError(
             "the past is a storage URL or object, a study, a list of studies, a History, a Start or None, "
             f"but got {past!r:.80}"
         )
     with opened(past, studies) as found:
         if all(len(study.directions) > 1 for study in found):
-            raise ValueError(
+            raise ArgumentError(
                 f"all studies of the past have several objectives: {found[0].name!r} has {len(found[0].directions)}"
             )
     return past if isinstance(past, (str, Study)) or not isinstance(past, Sequence) else list(past)
@@ -238,7 +241,7 @@ def _checked_past(past: Any, studies: str | Sequence[str] | None) -> Any:
 
 def _refuse_several_objectives(study: Study) -> None:
     if len(study.directions) > 1:
-        raise ValueError(
+        raise ArgumentError(
             f"HeadstartSampler searches for one objective, but the study {study.study_name!r} has "
             f"{len(study.directions)}; use one of Optuna's samplers for several, such as NSGAIISampler"
         )

@@ -9,17 +9,19 @@ from typing import Any
 import numpy as np
 from optuna.trial import FrozenTrial, TrialState
 
-from headstart.adapters.optuna.claims import NOTHING, Claim, Other, losses, others
+from headstart._support.log import log
+from headstart._support.types import Array
 from headstart.adapters.optuna.conditions import Params, joined, placed, shapes, telling
 from headstart.adapters.optuna.distributions import parameter_of
-from headstart.history import Features, History, log
-from headstart.names import needs_past
-from headstart.optimizer import Optimizer
-from headstart.parameters import Array, Parameter
-from headstart.reconciliation import Change, report
-from headstart.space import Space
-from headstart.start import Start
-from headstart.strategies.base import ExhaustedError, Told
+from headstart.adapters.optuna.reservations import NOTHING, Claim, Other, losses, others
+from headstart.errors import ExhaustedError
+from headstart.history import Features, History
+from headstart.search.optimizer import Optimizer
+from headstart.space import Change, Parameter, Space
+from headstart.space.reconciliation import report
+from headstart.starts.start import Start
+from headstart.strategies.base import Told
+from headstart.surrogates.names import resolve_surrogate
 
 
 @dataclass(frozen=True)
@@ -143,7 +145,9 @@ class Search:
         """The optimizer for this space: learned anew only when the space has changed."""
         if self._optimizer is None or self._optimizer.space != space:
             history = self._history_in(space)
-            alone = history is None and (self.history is not None or needs_past(self.settings.surrogate))
+            alone = history is None and (
+                self.history is not None or resolve_surrogate(self.settings.surrogate).needs_history
+            )
             self._optimizer = Optimizer(
                 space,
                 history,

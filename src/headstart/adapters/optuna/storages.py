@@ -16,9 +16,9 @@ from optuna.storages import BaseStorage, JournalStorage, RDBStorage
 from optuna.storages.journal import JournalFileBackend
 from optuna.study import StudyDirection
 
+from headstart._support.wording import closest, some
 from headstart.adapters.optuna.trials import PastTrial, read_trials
-from headstart.arguments import closest
-from headstart.formats import some
+from headstart.errors import FormatError
 
 SCHEMES = ("sqlite", "postgresql", "mysql", "mariadb", "oracle", "mssql")
 
@@ -51,10 +51,10 @@ def opened(past: Any, patterns: str | Sequence[str] | None = None) -> Iterator[l
     try:
         studies = [study for part in _parts(past) for study in _studies(part, close)]
         if not studies:
-            raise ValueError(f"{describe(past)} holds no study")
+            raise FormatError(f"{describe(past)} holds no study")
         yield sorted(_matching(studies, patterns, past), key=lambda study: study.name)
     except sqlalchemy.exc.OperationalError as error:
-        raise ValueError(_unreadable(past, error)) from error
+        raise FormatError(_unreadable(past, error)) from error
     finally:
         for function in close:
             function()
@@ -62,12 +62,12 @@ def opened(past: Any, patterns: str | Sequence[str] | None = None) -> Iterator[l
 
 def _parts(past: Any) -> list[Any]:
     if not is_past(past):
-        raise ValueError(
+        raise FormatError(
             f"the past is a storage URL or object, a study or a list of studies, but got {type(past).__name__}"
         )
     parts = [past] if isinstance(past, (str, os.PathLike, BaseStorage, Study)) else list(past)
     if not parts:
-        raise ValueError("the past is an empty list; pass at least one study")
+        raise FormatError("the past is an empty list; pass at least one study")
     return parts
 
 
@@ -80,7 +80,7 @@ def _studies(part: Any, close: list[Callable[[], None]]) -> list[PastStudy]:
         if isinstance(storage, RDBStorage):
             close.append(storage.engine.dispose)
     if not isinstance(storage, BaseStorage):
-        raise ValueError(f"a past is made of storages and studies, but got {type(part).__name__}: {part!r:.80}")
+        raise FormatError(f"a past is made of storages and studies, but got {type(part).__name__}: {part!r:.80}")
     return [
         _past_study(storage, study._study_id, study.study_name, study.directions, study.user_attrs)
         for study in storage.get_all_studies()
@@ -105,7 +105,7 @@ def _matching(studies: list[PastStudy], patterns: str | Sequence[str] | None, pa
     for pattern in patterns:
         if not any(fnmatchcase(name, pattern) for name in names):
             there = closest(pattern, names) or f"; there are {some(names)}"
-            raise ValueError(f"{describe(past)} holds no study {pattern!r}{there}")
+            raise FormatError(f"{describe(past)} holds no study {pattern!r}{there}")
     return [study for study in studies if any(fnmatchcase(study.name, pattern) for pattern in patterns)]
 
 
@@ -120,13 +120,13 @@ def open_storage(where: str) -> BaseStorage:
         url = sqlalchemy.engine.make_url(where)
         scheme = url.get_backend_name()
     except sqlalchemy.exc.ArgumentError:
-        raise ValueError(f"{where!r} is not a storage URL, such as sqlite:///runs.db") from None
+        raise FormatError(f"{where!r} is not a storage URL, such as sqlite:///runs.db") from None
     if scheme not in SCHEMES:
         hint = closest(scheme, SCHEMES) or f"; there are {', '.join(SCHEMES)}"
-        raise ValueError(f"{hidden(where)} has the unknown scheme {scheme!r}{hint}")
+        raise FormatError(f"{hidden(where)} has the unknown scheme {scheme!r}{hint}")
     file = url.database if scheme == "sqlite" else None
     if file and not file.startswith(("file:", ":memory:")) and not Path(file).is_file():
-        raise ValueError(
+        raise FormatError(
             f"there is no storage {where}: no file {file} (make it with optuna.create_study(storage=...), "
             "or start without a past: past=None)"
         )
@@ -135,17 +135,17 @@ def open_storage(where: str) -> BaseStorage:
 
 def _open_file(path: Path) -> BaseStorage:
     if not path.is_file():
-        raise ValueError(f"there is no storage {str(path)!r}: neither a URL such as sqlite:///runs.db nor a file")
+        raise FormatError(f"there is no storage {str(path)!r}: neither a URL such as sqlite:///runs.db nor a file")
     with path.open("rb") as file:
         head = file.read(16)
     if head.startswith(b"SQLite format 3"):
         return _open_database(f"sqlite:///{path}")
     if head and not head.startswith(b"{"):
-        raise ValueError(f"{path} is no storage of Optuna: neither an SQLite database nor a journal")
+        raise FormatError(f"{path} is no storage of Optuna: neither an SQLite database nor a journal")
     try:
         return JournalStorage(JournalFileBackend(str(path)))
     except (LookupError, AssertionError, AttributeError, TypeError, ValueError) as error:  # whatever replaying it gives
-        raise ValueError(f"{path} is no journal of Optuna, or it is damaged ({error!r:.80})") from error
+        raise FormatError(f"{path} is no journal of Optuna, or it is damaged ({error!r:.80})") from error
 
 
 def _open_database(url: str) -> RDBStorage:
@@ -153,17 +153,17 @@ def _open_database(url: str) -> RDBStorage:
     try:
         engine = sqlalchemy.create_engine(url)
     except (ImportError, sqlalchemy.exc.NoSuchModuleError) as error:
-        raise ValueError(f"{hidden(url)} needs a database driver that is not installed: {error}") from error
+        raise FormatError(f"{hidden(url)} needs a database driver that is not installed: {error}") from error
     try:
         if not sqlalchemy.inspect(engine).has_table("studies"):
-            raise ValueError(f"{hidden(url)} is no storage of Optuna: it has no table of studies")
+            raise FormatError(f"{hidden(url)} is no storage of Optuna: it has no table of studies")
         return RDBStorage(url)
     except sqlalchemy.exc.OperationalError as error:
-        raise ValueError(_unreadable(url, error)) from error
+        raise FormatError(_unreadable(url, error)) from error
     except sqlalchemy.exc.DatabaseError as error:
-        raise ValueError(f"{hidden(url)} cannot be read as a database: {error.orig}") from error
+        raise FormatError(f"{hidden(url)} cannot be read as a database: {error.orig}") from error
     except RuntimeError as error:  # the tables are of another version of Optuna
-        raise ValueError(f"{hidden(url)} cannot be read by this version of Optuna: {error}") from error
+        raise FormatError(f"{hidden(url)} cannot be read by this version of Optuna: {error}") from error
     finally:
         engine.dispose()
 

@@ -1,0 +1,7 @@
+"""The package's logger: `logging.getLogger("headstart")`."""
+
+from __future__ import annotations
+
+import logging
+
+log = logging.getLogger("headstart")

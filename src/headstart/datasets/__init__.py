@@ -1,0 +1,5 @@
+"""Data sets themselves: meta-features, learned embeddings, and distances between data sets.
+
+May import: `history` and below. Hands on: named numbers that describe a data set, for `features=` of a search or
+for the tasks of a history. Torch is needed only to train or apply a network (`siamese`).
+"""

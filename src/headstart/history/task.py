@@ -1,0 +1,90 @@
+"""One past run: what was tried on one task, with losses that can be compared with those of other tasks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from headstart._support.types import Array, Rows
+from headstart.errors import HistoryError
+
+Features: TypeAlias = Mapping[str, float]
+"""Meta-features of a task by name."""
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """One past run: rows of the history's configurations with their losses. Its arrays are read-only."""
+
+    name: str
+    rows: Rows
+    losses: Array
+    counts: npt.NDArray[np.int64]
+    costs: Array | None = None
+    features: Features | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("rows", "losses", "counts", "costs"):
+            column = getattr(self, name)
+            if column is not None and len(column) != len(self.rows):
+                raise HistoryError(f"task {self.name!r}: {name} and rows differ in length")
+            object.__setattr__(self, name, column if column is None else frozen(column))
+        if self.features is not None:
+            object.__setattr__(self, "features", MappingProxyType(dict(self.features)))
+        if np.isinf(self.losses).any():
+            raise HistoryError(f"task {self.name!r} has an infinite loss; use NaN for a failed trial")
+        if not np.isfinite(self.losses).any():
+            raise HistoryError(f"task {self.name!r} has no usable evaluation: all of its trials failed")
+
+    def __reduce__(self) -> tuple[Any, ...]:  # pickles would lose that the arrays are read-only
+        features = None if self.features is None else dict(self.features)
+        return Task, (self.name, self.rows, self.losses, self.counts, self.costs, features)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def best(self) -> int:
+        """The position of the best evaluation (the first of equals)."""
+        return int(np.nanargmin(self.losses))
+
+    def scaled(self, how: str = "value") -> Array:
+        """Losses on [0, 1]: 0 the task's best, 1 its worst; see `scale`."""
+        return scale(self.losses, how)
+
+
+def scale(losses: npt.ArrayLike, how: str = "value") -> Array:
+    """Losses of one task to [0, 1], by value (eq. 9) or by rank (equal losses share theirs).
+
+    Failed trials count as the worst seen: 1. A task whose losses are all equal says nothing: 0 for each of them.
+    """
+    values: Array = np.asarray(losses, dtype=float)
+    finite = np.isfinite(values)
+    if not finite.any():
+        raise HistoryError("cannot scale a task without a finite loss")
+    if how == "rank":
+        from scipy.stats import rankdata
+
+        values = rankdata(np.where(finite, values, np.inf))
+    elif how != "value":
+        raise HistoryError(f"how must be 'value' or 'rank', but got {how!r}")
+    low, high = float(values[finite].min()), float(values[finite].max())
+    if not math.isfinite(high - low):  # the range itself overflows
+        values, low, high = values / 4, low / 4, high / 4
+    if not high > low:
+        return np.where(finite, 0.0, 1.0)
+    return np.where(finite, np.clip((values - low) / (high - low), 0.0, 1.0), 1.0)
+
+
+def frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The array itself if it is read-only, or a read-only copy."""
+    if array.flags.writeable:
+        array = array.copy()
+        array.flags.writeable = False
+    return array

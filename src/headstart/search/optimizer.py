@@ -1,0 +1,358 @@
+"""The search: a strategy first, then a surrogate (Algorithm 1 of the papers), asked and told step by step.
+
+Everything an answer depends on is the seed and what has been told: the state of a run is its trials, so it can
+be written as JSON after any step and continued identically.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from headstart._support.arguments import whole
+from headstart._support.direction import checked_direction, turned
+from headstart._support.log import log
+from headstart._support.threads import one_thread
+from headstart._support.types import Array
+from headstart.errors import ArgumentError, ExhaustedError, FormatError
+from headstart.history import Features, History
+from headstart.history.history import checked, checked_features
+from headstart.search.proposal import best_candidate, best_in_space
+from headstart.space import Config, Space, as_space
+from headstart.space.reconciliation import report
+from headstart.space.rows import unrepeated
+from headstart.starts.start import Start
+from headstart.strategies.base import Planned, Run, Told, anywhere, configurations, fresh
+from headstart.strategies.candidates import Candidates
+from headstart.strategies.metric import surrogate_after
+from headstart.strategies.names import resolve_strategy
+from headstart.strategies.random import Random
+from headstart.surrogates.base import Acquisition
+from headstart.surrogates.names import resolve_surrogate
+from headstart.transfer.models import NewTask, TaskModels
+
+FORMAT = 2  # of the state; 1 had no acquisition "auto"
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One trial of a run: what was tried, what came out, and where the proposal came from.
+
+    value: in the user's direction; None if the trial failed. origin: "start" (a given Start), "strategy",
+    "surrogate", "random", or "told" for a configuration that was never asked for.
+    """
+
+    config: Config
+    value: float | None
+    origin: str
+
+    @property
+    def failed(self) -> bool:
+        return self.value is None
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A configuration (a row of V) on its way, and the proposal it stands for if that was not on the list."""
+
+    v: Array
+    origin: str
+    proposed: Array | None = None
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """A trial as the models see it: minimised; NaN: failed."""
+
+    asked: _Asked
+    trial: Trial
+    loss: float
+
+
+class Optimizer:
+    """Ask for a configuration, tell what it gave, over and over.
+
+    space: a Space, or what `as_space` makes one of.
+    history: the past; brought over to `space` if it has another one.
+    init: the strategy of the first `n_init` trials: a name, a strategy object, or a `Start`.
+    surrogate: what proposes the others: a name or an object.
+    acquisition: "ei", "log_ei", "pi" or "lcb"; "auto": the surrogate's own criterion if it has one, else "ei".
+    features: the new task's meta-features. candidates: the only configurations to choose from.
+    """
+
+    @one_thread
+    def __init__(
+        self,
+        space: Any,
+        history: History | None = None,
+        init: Any = "auto",
+        n_init: int = 10,
+        surrogate: Any = "auto",
+        acquisition: str = "auto",
+        features: Features | None = None,
+        candidates: Sequence[Mapping[str, Any]] | None = None,
+        direction: str = "minimize",
+        seed: int | None = None,
+    ) -> None:
+        self.space = as_space(space)
+        self.direction = checked_direction(direction)
+        features = checked_features(features)
+        self.n_init = whole("n_init", n_init, 1)
+        self.acquisition = Acquisition(acquisition).name
+        self.seed = _seed(seed)
+        self.history = None if history is None else _fitting(checked(history), self.space)
+        self._given = None if candidates is None else list(candidates)
+        self._candidates = None if candidates is None else _candidates(self.space, candidates)
+        self._entries: list[_Entry] = []
+        self._pending: list[_Asked] = []
+        strategy_rng, surrogate_rng, models_rng = (np.random.default_rng([self.seed, i]) for i in range(3))
+        models = None if self.history is None else TaskModels(self.history, rng=models_rng, allowed=self._allowed)
+        if isinstance(init, Start):
+            plan = unrepeated(init.fitted(self.space).V)
+            self.n_init = min(self.n_init, len(plan))
+            self._run: Run = Planned(plan, self.space)
+            self._origin = "start"
+        else:
+            strategy = resolve_strategy(init, history=models is not None, seed=self.seed)
+            known: Any = models or NewTask(self.space, self._allowed)
+            self._run = strategy.begin(known, n=self.n_init, features=features, rng=strategy_rng)
+            self._origin = "random" if isinstance(strategy, Random) else "strategy"
+            surrogate = surrogate_after(strategy, surrogate)
+        self._model = resolve_surrogate(surrogate).begin(self.space, models, features=features, rng=surrogate_rng)
+
+    @property
+    def _allowed(self) -> Array | None:
+        return None if self._candidates is None else self._candidates.V
+
+    # -- asking ------------------------------------------------------------------------------------------
+
+    @one_thread
+    def ask(self) -> Config:
+        """The next configuration to try; may be called again before it is told (parallel workers)."""
+        told = self._told()
+        v, origin = self.propose(told, starting=len(told) < self.n_init)
+        if self._candidates is None or self._given is None:
+            self._pending.append(_Asked(v, origin))
+            return self.space.from_values(v[None])[0]
+        i = self._candidates.nearest(v, told)
+        if i is None:
+            raise ExhaustedError(self._exhausted())
+        nearest = self._candidates.V[i]
+        moved = not np.array_equal(v, nearest, equal_nan=True)
+        self._pending.append(_Asked(nearest, origin, v if moved else None))
+        return self._given[i]  # type: ignore[return-value]  # exactly as it was given
+
+    @one_thread
+    def propose(self, told: Told, *, starting: bool) -> tuple[Array, str]:
+        """The next configuration as a row of V, and its origin; nothing is remembered.
+
+        told: every trial, with NaN for those that run; starting: ask the strategy, not the surrogate.
+        """
+        return self._from_strategy(told) if starting else self._from_surrogate(told)
+
+    def _from_strategy(self, told: Told) -> tuple[Array, str]:
+        for asked in (*(entry.asked for entry in self._entries), *self._pending):
+            if asked.proposed is not None:  # used up, though it was moved to the list before it was tried
+                told = told.and_(asked.proposed)
+        try:
+            return self._run.ask(told), self._origin
+        except ExhaustedError:
+            return self._anywhere(told), "random"
+
+    def _from_surrogate(self, told: Told) -> tuple[Array, str]:
+        known = told.known
+        if not len(known):
+            return self._anywhere(told), "random"
+        posterior = self._model.fit(self.space.encode_values(known.V), known.losses)
+        for z in self.space.encode_values(told.V[np.isnan(told.losses)]):  # running: as if told what is expected
+            posterior = posterior.extend(z, float(posterior.predict(z[None])[0][0]))
+        acquisition = Acquisition(self.acquisition, len(told), self.space.width)
+        if self._candidates is not None:
+            found = best_candidate(posterior, self._candidates, told, acquisition)
+        else:
+            rng = np.random.default_rng([self.seed, 3, len(told)])
+            found = best_in_space(posterior, self.space, told, acquisition, rng=rng)
+        if found is None:
+            raise ExhaustedError(self._exhausted())
+        return found, "surrogate"
+
+    def _anywhere(self, told: Told) -> Array:
+        try:
+            return fresh(anywhere(self.space, self.seed, self._allowed), told, self.space)
+        except ExhaustedError:
+            raise ExhaustedError(self._exhausted()) from None
+
+    def _exhausted(self) -> str:
+        what = f"{len(self._candidates):,} candidates" if self._candidates is not None else configurations(self.space)
+        running = f" or are running ({len(self._pending)})" if self._pending else ""
+        return f"all {what} have been tried{running}; there is nothing left to ask for"
+
+    def _told(self) -> Told:
+        """All trials so far: failed ones as the worst seen, running ones without a loss."""
+        losses = np.array([entry.loss for entry in self._entries], dtype=float)
+        if np.isfinite(losses).any():
+            losses = np.where(np.isnan(losses), np.nanmax(losses), losses)
+        V = [*(entry.asked.v for entry in self._entries), *(asked.v for asked in self._pending)]
+        running = np.full(len(self._pending), np.nan)
+        return Told(np.array(V).reshape(-1, len(self.space)), np.append(losses, running))
+
+    # -- telling -----------------------------------------------------------------------------------------
+
+    def tell(self, config: Mapping[str, Any], value: float | None) -> None:
+        """What a configuration gave; None or NaN if it failed. It need not have been asked for."""
+        result = number(value)
+        v = self.space.to_values([config])[0]
+        place = next((i for i, a in enumerate(self._pending) if np.array_equal(a.v, v, equal_nan=True)), None)
+        asked = _Asked(v, "told") if place is None else self._pending[place]
+        self._entries.append(self._entry(asked, dict(config), result))
+        if place is not None:
+            del self._pending[place]
+
+    def _entry(self, asked: _Asked, config: Config, value: float | None) -> _Entry:
+        loss = math.nan if value is None else turned(value, self.direction)
+        return _Entry(asked, Trial(config, value, asked.origin), loss)
+
+    # -- looking -----------------------------------------------------------------------------------------
+
+    @property
+    def trials(self) -> list[Trial]:
+        """Every trial that was told, in order."""
+        return [entry.trial for entry in self._entries]
+
+    @property
+    def pending(self) -> list[Config]:
+        """What was asked for and not told yet."""
+        return self._configs(self._pending)
+
+    @property
+    def best_trial(self) -> Trial:
+        """The first of the best trials; an error if none succeeded."""
+        return best_of_trials(self.trials, self.direction)
+
+    @property
+    def best_config(self) -> Config:
+        return self.best_trial.config
+
+    @property
+    def best_value(self) -> float:
+        value = self.best_trial.value
+        assert value is not None
+        return value
+
+    # -- state -------------------------------------------------------------------------------------------
+
+    def state(self) -> dict[str, Any]:
+        """What a run needs to go on, as plain JSON: give it to `restore` of an Optimizer made the same way."""
+        entries = self._entries
+        values = [entry.trial.value for entry in entries]
+        told = self._asked_json([entry.asked for entry in entries])
+        return {
+            "format": FORMAT,
+            **self._settings(),
+            "trials": [{**asked, "value": value} for asked, value in zip(told, values, strict=True)],
+            "pending": self._asked_json(self._pending),
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> Optimizer:
+        """Take over the trials of `state`; the optimizer must have been made with the same arguments."""
+        if self._entries or self._pending:
+            raise ArgumentError("only an optimizer that has not been used yet can take over a state")
+        if not isinstance(state, Mapping) or state.get("format") not in (1, FORMAT):
+            raise FormatError("this is not the state of an optimizer, or one of an unknown version")
+        for name, mine in self._settings().items():
+            before = state["format"] == 1 and name == "acquisition" and state.get(name) == "ei"
+            if before and mine in ("auto", "ei"):  # format 1 wrote "ei" for what is now "auto"
+                continue
+            if state.get(name) != mine:
+                raise ArgumentError(
+                    f"the state has another {name} ({state.get(name)!r}) than this optimizer ({mine!r})"
+                )
+        try:
+            entries = [
+                self._entry(self._asked(told), dict(told["config"]), number(told["value"])) for told in state["trials"]
+            ]
+            pending = [self._asked(asked) for asked in state["pending"]]
+        except (KeyError, TypeError, ValueError) as error:
+            raise ArgumentError(f"the state is damaged: {error}") from error
+        self._entries, self._pending = entries, pending
+        return self
+
+    def _settings(self) -> dict[str, Any]:
+        """The arguments on which the continuation of a run depends, as far as they are plain JSON."""
+        return {
+            "seed": self.seed,
+            "space": self.space.to_json(),
+            "direction": self.direction,
+            "n_init": self.n_init,
+            "acquisition": self.acquisition,
+        }
+
+    def _configs(self, asked: Sequence[_Asked]) -> list[Config]:
+        return self.space.from_values(np.array([a.v for a in asked]).reshape(-1, len(self.space)))
+
+    def _asked_json(self, asked: Sequence[_Asked]) -> list[dict[str, Any]]:
+        """Plain JSON, whatever types the configurations were given in."""
+        out: list[dict[str, Any]] = []
+        for config, a in zip(self._configs(asked), asked, strict=True):
+            out.append({"config": config, "origin": a.origin})
+            if a.proposed is not None:
+                out[-1]["proposed"] = self.space.from_values(a.proposed[None])[0]
+        return out
+
+    def _asked(self, entry: Mapping[str, Any]) -> _Asked:
+        v = self.space.to_values([entry["config"]])[0]
+        proposed = self.space.to_values([entry["proposed"]])[0] if "proposed" in entry else None
+        return _Asked(v, str(entry["origin"]), proposed)
+
+
+def best_of_trials(trials: Sequence[Trial], direction: str) -> Trial:
+    """The first of the best trials."""
+    there = [trial for trial in trials if trial.value is not None]
+    if not there:
+        tried = f"none of the {len(trials)} trials has succeeded" if trials else "no trial has been told yet"
+        raise ArgumentError(f"{tried}, so there is no best one")
+    return min(there, key=lambda trial: turned(trial.value or 0.0, direction))
+
+
+def _seed(seed: int | None) -> int:
+    """The seed itself, or a new one that is not known beforehand."""
+    if seed is None:
+        return int(np.random.SeedSequence().generate_state(1, np.uint64)[0] >> 1)
+    return whole("seed", seed, 0, or_none=True)
+
+
+def _fitting(history: History, space: Space) -> History:
+    """The history in this space; what had to change is logged."""
+    if history.space == space:
+        return history
+    moved, changes = history.moved_to(space)
+    log.warning("the history has another space; brought over:\n%s", report(changes))
+    return moved
+
+
+def _candidates(space: Space, candidates: Sequence[Mapping[str, Any]]) -> Candidates:
+    if not len(candidates):
+        raise ArgumentError("candidates is empty", "leave it out to search the whole space")
+    return Candidates(space, space.to_values(candidates))
+
+
+def number(value: Any) -> float | None:
+    """A finite number, or None for a failed trial."""
+    if value is None:
+        return None
+    text = f"a value must be a number, or None for a failed trial, but got {value!r}"
+    if isinstance(value, (str, bytes, bool, np.bool_)):
+        raise ArgumentError(text)
+    try:
+        result = float(value)
+    except OverflowError:
+        result = math.inf
+    except (TypeError, ValueError):
+        raise ArgumentError(text) from None
+    if math.isinf(result):
+        raise ArgumentError("a value must be finite, but got one that is infinite; tell None for a failed trial")
+    return None if math.isnan(result) else result

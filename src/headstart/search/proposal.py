@@ -1,0 +1,155 @@
+"""The next configuration: where a posterior's acquisition is greatest.
+
+Over a list of candidates the maximum is exact. Over a space it is sought from many starts: points all over
+the space and the surroundings of the best trials. The most promising ones are improved by quasi-Newton steps
+on their numbers and by changing one choice or whole number at a time, always judged on valid configurations.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from headstart._support.types import Array, Mask
+from headstart.search.climbing import climb
+from headstart.space import Categorical, Space
+from headstart.space.quasirandom import halton
+from headstart.space.rows import among, unrepeated
+from headstart.strategies.base import LISTABLE, Told, anywhere
+from headstart.strategies.candidates import Candidates
+from headstart.surrogates.base import Acquisition, Posterior
+
+SPREAD = 512  # starts all over the space
+NEAR = 64  # starts around each of the best trials
+BEST = 3  # trials whose surroundings are searched
+CLIMBERS = 4  # starts of either kind that are improved
+CLOSE = 0.05  # root mean square difference below which two starts count as one
+ROUNDS = 2  # of steps on the numbers and changes of the rest
+
+
+def best_candidate(posterior: Posterior, candidates: Candidates, told: Told, acquisition: Acquisition) -> Array | None:
+    """The untried candidate with the greatest acquisition (the first of equals), or None."""
+    free = ~among(candidates.V, told.V)
+    if not free.any():
+        return None
+    score = np.where(free, posterior.score(candidates.Z, acquisition), -math.inf)
+    return np.asarray(candidates.V[int(np.argmax(score))])
+
+
+def best_in_space(
+    posterior: Posterior, space: Space, told: Told, acquisition: Acquisition, *, rng: np.random.Generator
+) -> Array | None:
+    """The untried configuration with the greatest acquisition that was found, or None if all were tried."""
+    if space.size <= LISTABLE:
+        return best_candidate(posterior, Candidates(space, space.grid()), told, acquisition)
+
+    def ranked(*rows: Array) -> Array:
+        V = unrepeated(np.vstack(rows))
+        V = V[~among(V, told.V)]
+        score = posterior.score(space.encode_values(V), acquisition) if len(V) else np.empty(0)
+        return np.asarray(V[np.argsort(-score, kind="stable")])
+
+    far = ranked(space.from_cube(halton(SPREAD, len(space), rng=rng)))
+    near = ranked(around(space, _best(told), rng=rng))
+    top = ranked(apart(space, far), apart(space, near))
+    for _ in range(ROUNDS):
+        moved = _climbed(posterior, space, top, acquisition)
+        top = ranked(top, moved, neighbours(space, top[:1]), neighbours(space, moved[:1]))[:CLIMBERS]
+    if len(top):
+        return np.asarray(top[0])
+    rest = anywhere(space, int(rng.integers(2**32)))  # a finite space that is nearly used up
+    return next((v for v in rest if v not in told), None)
+
+
+def apart(space: Space, V: Array) -> Array:
+    """The first few rows of V that are not close to each other, so that they climb different hills."""
+    Z = space.encode_values(V)
+    left = np.ones(len(V), dtype=bool)
+    chosen: list[int] = []
+    while left.any() and len(chosen) < CLIMBERS:
+        chosen.append(int(left.argmax()))
+        left &= ((Z - Z[chosen[-1]]) ** 2).mean(axis=1) > CLOSE**2
+    return np.asarray(V[chosen])
+
+
+def _best(told: Told) -> Array:
+    known = told.known
+    return np.asarray(known.V[np.argsort(known.losses, kind="stable")[:BEST]])
+
+
+# -- numbers ---------------------------------------------------------------------------------------------
+
+
+def around(space: Space, V: Array, *, rng: np.random.Generator) -> Array:
+    """Each row NEAR times with about half of its numbers jittered, at scales from coarse to fine."""
+    Z = np.repeat(space.encode_values(V), NEAR, axis=0)
+    movable = np.repeat(_movable(space, V), NEAR, axis=0) & (rng.random(Z.shape) < 0.5)
+    scale = 10.0 ** rng.uniform(-3, -0.5, (len(Z), 1))
+    return space.decode_values(np.clip(Z + movable * scale * rng.normal(size=Z.shape), 0.0, 1.0))
+
+
+def _movable(space: Space, V: Array) -> Mask:
+    """Where the encoding holds the active numbers of each configuration."""
+    mask = np.zeros((len(V), space.width), dtype=bool)
+    for j, name in enumerate(space):
+        if not isinstance(space[name], Categorical):
+            mask[:, space.columns(name).start] = ~np.isnan(V[:, j])
+    return mask
+
+
+def _climbed(posterior: Posterior, space: Space, V: Array, acquisition: Acquisition) -> Array:
+    """Every row with its active numbers moved uphill, if the posterior has gradients; choices stay."""
+    movable = _movable(space, V)
+    Z = space.encode_values(V)
+    if not movable.any() or posterior.climb(Z[:1], acquisition) is None:
+        return V
+
+    def scored(at: Array) -> tuple[Array, Array]:
+        found = posterior.climb(at, acquisition)
+        assert found is not None
+        return found
+
+    return space.decode_values(climb(scored, Z, movable))
+
+
+# -- choices and whole numbers ---------------------------------------------------------------------------
+
+
+def neighbours(space: Space, V: Array) -> Array:
+    """Every row with one choice changed, or one number that has steps moved by a step.
+
+    Parameters that become active take the middle of their range.
+    """
+    rows = []
+    for v in V:
+        for j, name in enumerate(space):
+            if np.isnan(v[j]):
+                continue
+            for value in _others(space, name, v[j]):
+                row = v.copy()
+                row[j] = value
+                rows.append(row)
+    return completed(space, np.array(rows)) if rows else V[:0]
+
+
+def _others(space: Space, name: str, value: float) -> list[float]:
+    parameter = space[name]
+    if isinstance(parameter, Categorical):
+        return [float(choice) for choice in range(parameter.width) if choice != value]
+    if not math.isfinite(parameter.size):
+        return []
+    step = parameter.step or 1.0
+    moved = parameter.snap(np.array([value - step, value + step]))
+    return [float(other) for other in moved if other != value]
+
+
+def completed(space: Space, V: Array) -> Array:
+    """Rows made valid after a change: inactive parameters out, newly active ones in the middle."""
+    V = V.copy()
+    for name in space.parents_first:
+        j, parameter = space.names.index(name), space[name]
+        active = space.active(V, name)
+        middle = 0.0 if isinstance(parameter, Categorical) else parameter.from_unit(np.array([0.5]))[0]
+        V[:, j] = np.where(active, np.where(np.isnan(V[:, j]), middle, V[:, j]), np.nan)
+    return V

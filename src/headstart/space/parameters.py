@@ -1,0 +1,382 @@
+"""The parameters of a space: real, whole-number and categorical.
+
+Each knows its range, the map between native values and [0, 1], and how it is written as JSON. Inside, a value
+is held as a float: the number itself, or the index of the choice.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from headstart._support.types import Array, Mask, Scalar
+from headstart.errors import SpaceError
+
+When: TypeAlias = Mapping[str, Any]
+
+# A value outside a bound by less than this share of the range is the bound, written with fewer digits.
+_TOLERANCE = 1e-9
+# Decoded reals carry so many significant digits: enough for 1e-12, and few enough for 0.1 to come back as 0.1.
+_DIGITS = 13
+# Whole numbers beyond this would not come back from [0, 1] exactly.
+_LARGEST_INT = 10**12
+
+
+def _key(value: Scalar) -> tuple[bool, Scalar]:
+    """What makes two choices the same: True and 1 are equal in Python, but not in JSON."""
+    return isinstance(value, bool), value
+
+
+def as_scalar(value: Any) -> Any:
+    """NumPy's scalars as Python's own."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _is_scalar(value: Any) -> bool:
+    return value is None or isinstance(value, (str, int, float, np.generic))
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a cell is empty: None, NaN, or one of pandas' marks for that."""
+    value = as_scalar(value)
+    if isinstance(value, float):
+        return math.isnan(value)
+    return value is None or type(value).__name__ in ("NAType", "NaTType")
+
+
+def _normalise_when(when: When | None) -> dict[str, tuple[Scalar, ...]]:
+    if when is None:
+        return {}
+    if not isinstance(when, Mapping):
+        raise SpaceError(f"when must map a parent's name to its value or list of values, but got {when!r}")
+    normal: dict[str, tuple[Scalar, ...]] = {}
+    for parent, values in when.items():
+        if isinstance(values, (set, frozenset)):
+            values = sorted(values, key=repr)  # the order of a set depends on the hash seed
+        listed = [as_scalar(v) for v in values] if isinstance(values, (list, tuple)) else [as_scalar(values)]
+        if not listed:
+            raise SpaceError(f"when lists no value for {parent!r}; the parameter could never be active")
+        for value in listed:
+            if not _is_scalar(value):
+                raise SpaceError(f"when must list single values for {parent!r}, but got {value!r}")
+        normal[parent] = tuple({_key(value): value for value in listed}.values())
+    return normal
+
+
+def as_number(cell: Any) -> float:
+    """A cell as a float; NaN where it is no number (True and False are none)."""
+    cell = as_scalar(cell)
+    if isinstance(cell, bool) or not isinstance(cell, (int, float)):
+        return math.nan
+    try:
+        return float(cell)
+    except OverflowError:
+        return math.inf if cell > 0 else -math.inf
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Parameter:
+    """What all three share: the condition. Two are equal if their JSON is, so True is not 1."""
+
+    when: When | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "when", _normalise_when(self.when))
+
+    @property
+    def conditions(self) -> dict[str, tuple[Scalar, ...]]:
+        """Each parent with the values under which this parameter is active."""
+        return dict(self.when or {})
+
+    def to_json(self) -> dict[str, Any]:
+        entry = {"type": type(self).__name__.lower(), **self._arguments()}
+        if self.when:
+            entry["when"] = {parent: list(values) for parent, values in self.conditions.items()}
+        return entry
+
+    def _arguments(self) -> dict[str, Any]:
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        arguments = [f"{key}={value!r}" for key, value in self.to_json().items() if key != "type"]
+        return f"{type(self).__name__}({', '.join(arguments)})"
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and repr(self) == repr(other)
+
+    def __hash__(self) -> int:
+        return hash(repr(self))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Numeric(_Parameter):
+    """What Float and Int share: a range, its logarithm if asked for, a step, and the map to [0, 1]."""
+
+    low: float
+    high: float
+    log: bool = False
+    step: float | None = None
+
+    width = 1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("low", "high"):
+            object.__setattr__(self, name, self._checked(name, getattr(self, name)))
+        if not isinstance(self.log, (bool, np.bool_)):
+            raise SpaceError(f"log must be True or False, but got {self.log!r}")
+        object.__setattr__(self, "log", bool(self.log))
+        if self.log and min(self.low, self.high) <= 0:
+            raise SpaceError(f"a log scale needs bounds above 0, but got low={self.low}, high={self.high}")
+        if not self.low < self.high or not self._ends[0] < self._ends[1]:
+            raise SpaceError(f"low must be below high, but got low={self.low}, high={self.high}")
+        if not math.isfinite(self.high - self.low):
+            raise SpaceError(f"the range from {self.low} to {self.high} is too wide for floating point")
+        if self.step is not None:
+            self._set_step()
+
+    def _checked(self, name: str, value: Any) -> float:
+        """A finite number in the parameter's own type."""
+        number = as_number(value)
+        if not math.isfinite(number):
+            raise SpaceError(f"{name} must be a finite number, but got {value!r}")
+        return number
+
+    def _set_step(self) -> None:
+        step = self._checked("step", self.step)
+        if self.log:
+            raise SpaceError("step and log exclude each other")
+        count = math.floor((self.high - self.low + self._slack(step)) / step) if step > 0 else 0
+        if count < 1:
+            raise SpaceError(f"step must be above 0 and at most high - low, but got step={step}")
+        object.__setattr__(self, "step", step)
+        last = float(self._on_grid(np.array([self.low + count * step]))[0])
+        object.__setattr__(self, "high", self._checked("high", last))  # the last value on the grid
+
+    def _slack(self, step: float) -> float:
+        """How far from the grid a value may be and still count as on it: bounds and step are rounded numbers."""
+        return 1e-6 * step + 1e-12 * max(abs(self.low), abs(self.high))
+
+    @property
+    def _ends(self) -> tuple[float, float]:
+        """The bounds on the scale that becomes [0, 1]."""
+        return (math.log(self.low), math.log(self.high)) if self.log else (self.low, self.high)
+
+    @property
+    def size(self) -> float:
+        """How many values there are."""
+        return 1.0 + round((self.high - self.low) / self.step) if self.step is not None else math.inf
+
+    def to_unit(self, v: Array) -> Array:
+        """Native values → [0, 1]."""
+        low, high = self._ends
+        return np.clip(((np.log(v) if self.log else v) - low) / (high - low), 0.0, 1.0)
+
+    def from_unit(self, u: Array) -> Array:
+        """[0, 1] → native values, on the grid of the parameter if it has one; 0 and 1 are the bounds."""
+        u = np.clip(u, 0.0, 1.0)
+        low, high = self._ends
+        v = low + u * (high - low)
+        v = self.snap(np.exp(v) if self.log else v)
+        return np.where(u == 0.0, self.low, np.where(u == 1.0, self.high, v))
+
+    def draw(self, u: Array) -> Array:
+        """[0, 1] → native values; where there are finitely many, each gets its share of the interval."""
+        if not math.isfinite(self.size):
+            return self.from_unit(u)
+        if self.log:
+            low, high = math.log(self.low - 0.5), math.log(self.high + 0.5)
+            return np.clip(np.rint(np.exp(low + u * (high - low))), self.low, self.high)
+        return self._nth(np.minimum(np.floor(u * self.size), self.size - 1))
+
+    def options(self) -> Array:
+        """Every value of a parameter that has finitely many."""
+        assert math.isfinite(self.size)
+        return self._nth(np.arange(self.size))
+
+    def _nth(self, k: Array) -> Array:
+        return self.snap(self.low + k * (self.step or 1))
+
+    def snap(self, v: Array) -> Array:
+        """The nearest values that the parameter takes."""
+        return np.clip(self._on_grid(v), self.low, self.high)
+
+    def _on_grid(self, v: Array) -> Array:
+        if self.step is not None:
+            v = self.low + np.rint((v - self.low) / self.step) * self.step
+        # Below zero the sum low + … cancels, and what is left is known only to the accuracy of `low`.
+        finest = math.floor(math.log10(-self.low)) - _DIGITS - 1 if self.low < 0 else -math.inf
+        return _rounded(v, finest)
+
+    def admit(self, v: Array) -> tuple[Array, Mask]:
+        """The values, moved to a bound or the grid within rounding, and which of them are outside."""
+        width = self.high - self.low
+        below = self.low - _TOLERANCE * (self.low if self.log else width)
+        above = self.high + _TOLERANCE * (self.high if self.log else width)
+        outside = ~((v >= below) & (v <= above))  # NaN is outside
+        v = np.clip(np.where(outside, self.low, v), self.low, self.high)
+        if self.step is not None:
+            on_grid = self._on_grid(v)
+            outside |= np.abs(v - on_grid) > self._slack(self.step)
+            v = on_grid
+        return v, outside
+
+    def contains(self, value: Any) -> bool:
+        """Whether a value is one that the parameter takes."""
+        return not self.admit(np.array([as_number(value)]))[1][0]
+
+    def _arguments(self) -> dict[str, Any]:
+        entry: dict[str, Any] = {"low": self.low, "high": self.high}
+        if self.log:
+            entry["log"] = True
+        if self.step is not None:
+            entry["step"] = self.step
+        return entry
+
+
+class Float(_Numeric):
+    """A real parameter in [low, high]; `log=True` for a logarithmic scale, `when` for its condition."""
+
+    def native(self, value: float) -> float:
+        return float(value)
+
+    def describe(self) -> str:
+        notes = (" log" if self.log else "") + (f" step {self.step:.12g}" if self.step is not None else "")
+        return f"[{self.low:.12g}, {self.high:.12g}]{notes}"
+
+
+class Int(_Numeric):
+    """A whole-number parameter in {low, …, high}; `log=True` for a logarithmic scale."""
+
+    def _checked(self, name: str, value: Any) -> int:
+        number = super()._checked(name, value)
+        if number != int(number):
+            raise SpaceError(f"{name} of an Int must be a whole number, but got {value!r}")
+        if abs(number) > _LARGEST_INT:
+            raise SpaceError(f"{name} of an Int must be within ±{_LARGEST_INT:.0e}, but got {value!r}")
+        return int(number)
+
+    @property
+    def size(self) -> float:
+        return 1.0 + (self.high - self.low) // (self.step or 1)
+
+    def native(self, value: float) -> int:
+        return int(value)
+
+    def _on_grid(self, v: Array) -> Array:
+        step = self.step or 1
+        return np.asarray(self.low + np.rint((v - self.low) / step) * step)
+
+    def admit(self, v: Array) -> tuple[Array, Mask]:
+        v, outside = super().admit(v)
+        return np.rint(v), outside | (np.abs(v - np.rint(v)) > 1e-6)
+
+    def describe(self) -> str:
+        notes = (" log" if self.log else "") + (f" step {self.step}" if self.step is not None else "")
+        return f"{{{self.low}, …, {self.high}}}{notes}"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Categorical(_Parameter):
+    """One of a list of choices, each a JSON scalar: text, number, True, False or None."""
+
+    choices: Sequence[Scalar]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if isinstance(self.choices, (str, Mapping, set, frozenset)) or not isinstance(self.choices, Iterable):
+            raise SpaceError(f"choices must be a list, but got {self.choices!r}")
+        choices = tuple(as_scalar(choice) for choice in self.choices)
+        if not choices:
+            raise SpaceError("choices must not be empty")
+        seen: set[tuple[bool, Scalar]] = set()
+        for choice in choices:
+            if not _is_scalar(choice):
+                raise SpaceError(f"a choice must be text, a number, True, False or None, but got {choice!r}")
+            if isinstance(choice, float) and not math.isfinite(choice):
+                raise SpaceError(f"a choice must be finite, but got {choice!r}")
+            if _key(choice) in seen:
+                raise SpaceError(f"choices must differ, but {choice!r} is listed twice")
+            seen.add(_key(choice))
+        object.__setattr__(self, "choices", choices)
+
+    @property
+    def width(self) -> int:
+        return len(self.choices)
+
+    @property
+    def size(self) -> float:
+        return float(len(self.choices))
+
+    def native(self, value: float) -> Scalar:
+        return self.choices[int(value)]
+
+    def index(self, value: Any) -> int | None:
+        """The position of a choice, or None if it is not one."""
+        return self._positions.get(_key(as_scalar(value))) if _is_scalar(value) else None
+
+    @cached_property
+    def _positions(self) -> dict[tuple[bool, Scalar], int]:
+        return {_key(choice): i for i, choice in enumerate(self.choices)}
+
+    def contains(self, value: Any) -> bool:
+        """Whether a value is one of the choices."""
+        return self.index(value) is not None
+
+    def draw(self, u: Array) -> Array:
+        """[0, 1] → indices of choices, each with an equal share."""
+        return np.minimum(np.floor(u * self.size), self.size - 1)
+
+    def options(self) -> Array:
+        """The index of every choice."""
+        return np.arange(self.size)
+
+    def describe(self) -> str:
+        return "{" + ", ".join(map(repr, self.choices)) + "}"
+
+    def _arguments(self) -> dict[str, Any]:
+        return {"choices": list(self.choices)}
+
+
+Parameter: TypeAlias = Float | Int | Categorical
+
+
+def _rounded(v: Array, finest: float) -> Array:
+    """Round to 13 significant digits, or to 10^finest where that is coarser; each result is the double nearest
+    to its decimal form."""
+    out = v + 0.0  # a copy, in which −0 is 0
+    nonzero = (v != 0) & np.isfinite(v)
+    exponent = np.floor(np.log10(np.abs(v, where=nonzero, out=np.ones_like(v))))
+    places = _DIGITS - 1 - np.maximum(exponent, finest + _DIGITS - 1)
+    exact = nonzero & (np.abs(places) <= 22)  # powers of ten up to 10^22 are exact doubles
+    up, down = exact & (places >= 0), exact & (places < 0)
+    out[up] = np.rint(v[up] * 10.0 ** places[up]) / 10.0 ** places[up]
+    out[down] = np.rint(v[down] / 10.0 ** -places[down]) * 10.0 ** -places[down]
+    for i in np.flatnonzero(nonzero & ~exact):
+        out[i] = float(f"{v[i]:.{_DIGITS - 1}e}")
+    return out + 0.0
+
+
+def parameter_from_json(name: str, entry: Any) -> Parameter:
+    """The reverse of `to_json`; `name` is for the error message."""
+    kinds: dict[Any, tuple[type[Parameter], set[str]]] = {
+        "float": (Float, {"low", "high", "log", "step", "when"}),
+        "int": (Int, {"low", "high", "log", "step", "when"}),
+        "categorical": (Categorical, {"choices", "when"}),
+    }
+    kind = entry.get("type") if isinstance(entry, Mapping) else None
+    if not isinstance(kind, str) or kind not in kinds:
+        raise SpaceError(f"parameter {name!r} must have a type of float, int or categorical, but got {kind!r}")
+    make, known = kinds[kind]
+    arguments = {key: value for key, value in entry.items() if key != "type"}
+    if surplus := arguments.keys() - known:
+        raise SpaceError(f"parameter {name!r}: unknown entry {sorted(surplus)[0]!r}")
+    try:
+        return make(**arguments)
+    except (TypeError, ValueError) as error:
+        raise SpaceError(f"parameter {name!r}: {error}") from error

@@ -1,0 +1,197 @@
+"""Configurations found in one space and needed in another.
+
+Ranges move, choices come and go, parameters are renamed. `reconcile` says parameter by parameter what
+becomes of the old values, converts what can be carried over, and names what cannot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from headstart._support.types import Array, Mask
+from headstart.errors import SpaceError
+from headstart.space.foreign import as_space
+from headstart.space.parameters import Categorical, Float, Int, Parameter, as_number
+from headstart.space.space import Config, Space
+
+
+@dataclass(frozen=True)
+class Change:
+    """What became of one parameter: kept, clipped, renamed, filled or dropped, and a word on how."""
+
+    name: str
+    action: str
+    detail: str = ""
+
+
+@dataclass(frozen=True)
+class Reconciled:
+    """Converted configurations, the old row each came from, and the report; `print` shows the table."""
+
+    configs: list[Config]
+    rows: list[int]
+    changes: list[Change]
+    dropped: list[tuple[int, str]]
+
+    @property
+    def unchanged(self) -> bool:
+        """Whether every value went over as it was."""
+        return not self.dropped and all(c.action == "kept" and not c.detail for c in self.changes)
+
+    def __str__(self) -> str:
+        total, shown = len(self.rows) + len(self.dropped), 5
+        lines = [report(self.changes)]
+        if total:
+            lines.append(f"{len(self.rows)} of {total} configurations carried over")
+        lines += [f"  not configuration {row}: {reason}" for row, reason in self.dropped[:shown]]
+        if len(self.dropped) > shown:
+            lines.append(f"  … and {len(self.dropped) - shown} more")
+        return "\n".join(lines)
+
+
+def report(changes: Sequence[Change]) -> str:
+    """The changes as a small table."""
+    rows = [("parameter", "what", "how"), *((c.name, c.action, c.detail) for c in changes)]
+    width = max(len(name) for name, *_ in rows)
+    return "\n".join(f"{name:<{width}}  {action:<9}  {detail}".rstrip() for name, action, detail in rows)
+
+
+def reconcile(
+    old: Any,
+    new: Any,
+    configs: Sequence[Mapping[str, Any]] = (),
+    *,
+    rename: Mapping[str, str] | None = None,
+    fill: Mapping[str, Any] | None = None,
+) -> Reconciled:
+    """Carry configurations of `old` over to `new`.
+
+    rename: old name → new name. fill: values for parameters that `old` does not know; without one it is
+    the middle of the range or the first choice.
+    """
+    old, new = as_space(old), as_space(new)
+    V, keep, changes, reasons = reconcile_values(old, new, old.to_values(configs), rename=rename, fill=fill)
+    rows = [int(row) for row in np.flatnonzero(keep)]
+    return Reconciled(new.from_values(V[keep]), rows, changes, sorted(reasons.items()))
+
+
+def reconcile_values(
+    old: Space,
+    new: Space,
+    V: Array,
+    *,
+    rename: Mapping[str, str] | None = None,
+    fill: Mapping[str, Any] | None = None,
+) -> tuple[Array, Mask, list[Change], dict[int, str]]:
+    """The same on the matrix V: new values, which rows could be carried over, changes, reasons by row."""
+    rename = dict(rename or {})
+    _check_renames(old, new, rename)
+    defaults = defaults_of(new, fill or {})
+    source = {name: name for name in old if name in new and name not in rename}
+    source |= {there: here for here, there in rename.items()}  # new name → old name
+    out = np.full((len(V), len(new)), np.nan)
+    keep = np.ones(len(V), dtype=bool)
+    changes: dict[str, Change] = {}
+    reasons: dict[int, str] = {}
+    for name in new.parents_first:
+        active = new.active(out, name) & keep
+        column = out[:, new.names.index(name)]  # a view
+        column[active] = defaults[name]
+        if name not in source:
+            changes[name] = Change(name, "filled", f"with {new[name].native(defaults[name])!r}")
+            continue
+        before = V[:, old.names.index(source[name])]
+        known = ~np.isnan(before)
+        both = active & known
+        column[both], clipped, rounded = _convert(old[source[name]], new[name], before[both])
+        lost = both & np.isnan(column)
+        for row in np.flatnonzero(lost):
+            value = old[source[name]].native(before[row])
+            reasons[int(row)] = f"{name}={value!r} is not in {new[name].describe()}"
+        keep &= ~lost
+        notes = [
+            (clipped, f"clipped to {new[name].describe()}"),
+            (rounded, "rounded"),
+            (int(lost.sum()), "lost, their configurations with them"),
+            (int((active & ~known).sum()), f"missing there, filled with {new[name].native(defaults[name])!r}"),
+            (int((known & keep & ~active).sum()), "left out, inactive in the new space"),
+        ]
+        changes[name] = _change(name, source[name], notes)
+    gone = [_gone(name, new) for name in old if name not in source.values()]
+    return out, keep, [changes[name] for name in new] + gone, reasons
+
+
+def _check_renames(old: Space, new: Space, rename: Mapping[str, str]) -> None:
+    for here, there in rename.items():
+        if here not in old:
+            raise SpaceError(f"cannot rename {here!r}: the old space has {', '.join(old)}")
+        if there not in new:
+            raise SpaceError(f"cannot rename {here!r} to {there!r}: the new space has {', '.join(new)}")
+    if len(set(rename.values())) < len(rename):
+        raise SpaceError(f"two parameters would get the same name: {dict(rename)}")
+
+
+def defaults_of(new: Space, fill: Mapping[str, Any] = MappingProxyType({})) -> dict[str, float]:
+    """What an empty value becomes: what the user says, or else the middle of the range, or the first choice."""
+    defaults = {}
+    for name, parameter in new.items():
+        middle = parameter.from_unit(np.array([0.5])) if not isinstance(parameter, Categorical) else [0.0]
+        defaults[name] = float(middle[0])
+    for name, value in fill.items():
+        if name not in new:
+            raise SpaceError(f"cannot fill {name!r}: the new space has {', '.join(new)}")
+        if not new[name].contains(value):
+            raise SpaceError(f"cannot fill {name!r} with {value!r}: it takes {new[name].describe()}")
+        defaults[name] = carried(value, new[name])
+    return defaults
+
+
+def _convert(old: Parameter, new: Parameter, before: Array) -> tuple[Array, int, int]:
+    """Old values in the new parameter's terms, NaN where there is no such value; how many clipped, rounded."""
+    if isinstance(old, Categorical):
+        table = np.array([carried(choice, new) for choice in old.choices])
+        after = table[before.astype(int)]
+        if isinstance(new, Categorical):
+            return after, 0, 0
+        before = np.array([as_number(choice) for choice in old.choices])[before.astype(int)]
+    elif isinstance(new, Categorical):
+        values, which = np.unique(before, return_inverse=True)
+        return np.array([carried(old.native(v), new) for v in values])[which.reshape(-1)], 0, 0
+    else:
+        after = into(new, before)
+    inside = np.clip(before, new.low, new.high)
+    clipped = np.abs(before - inside) > 1e-9 * np.abs(inside)
+    rounded = ~clipped & (np.abs(after - inside) > 1e-9 * np.abs(inside))
+    return after, int(clipped.sum()), int(rounded.sum())
+
+
+def carried(value: Any, new: Parameter) -> float:
+    """One native value as a value of another parameter; NaN if it has no place there."""
+    if isinstance(new, Categorical):
+        index = new.index(value)
+        return np.nan if index is None else float(index)
+    return float(into(new, np.array([as_number(value)]))[0])
+
+
+def into(new: Float | Int, v: Array) -> Array:
+    """Numbers clipped to the range and moved to the grid; what lies on the grid stays exactly as it is."""
+    inside = np.clip(v, new.low, new.high)
+    exact, off_grid = new.admit(inside)
+    return np.where(np.isnan(v), np.nan, np.where(off_grid, new.snap(inside), exact))
+
+
+def _change(name: str, source: str, notes: Sequence[tuple[int, str]]) -> Change:
+    said = [f"{count:,} value{'s' * (count > 1)} {text}" for count, text in notes if count]
+    if source != name:
+        return Change(name, "renamed", "; ".join([f"from {source}", *said]))
+    clipped, _, _, filled, _ = (count for count, _ in notes)
+    return Change(name, "clipped" if clipped else "filled" if filled else "kept", "; ".join(said))
+
+
+def _gone(name: str, new: Space) -> Change:
+    return Change(name, "dropped", "another one has its name now" if name in new else "not in the new space")

@@ -1,0 +1,82 @@
+"""A start in the form that other optimisers read: a list of dictionaries, as `points_to_evaluate` takes them.
+
+What the targets differ in:
+
+| target                           | a parameter that is inactive | a choice is     |
+| -------------------------------- | ---------------------------- | --------------- |
+| json, csv, optuna, ray, smac, ax | left out                     | the value       |
+| hyperopt                         | left out                     | its index       |
+| flaml, syne-tune                 | the middle of its range      | the value       |
+
+FLAML and Syne Tune know only flat spaces, in which every parameter always has a value; a value that the
+objective does not look at does no harm, and a fixed one keeps their models from learning noise.
+
+Search spaces for these targets, which need the target's package, are in `headstart.adapters`.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from headstart._support.wording import closest
+from headstart.errors import ArgumentError
+from headstart.space import Categorical, Config, Parameter, Space
+from headstart.space.reconciliation import defaults_of
+
+if TYPE_CHECKING:
+    from headstart.starts.start import Start
+
+FLAT = ("flaml", "syne-tune")
+TARGETS = ("json", "csv", "optuna", "ray", "smac", "hyperopt", "flaml", "syne-tune", "ax")
+
+
+def points(start: Start, to: str = "json") -> list[Config]:
+    """The start's configurations as the target takes them, best first.
+
+    >>> points(start, to="hyperopt")  # doctest: +SKIP
+    [{'kernel': 0, 'C': 10.6, 'gamma': 0.015}, ...]
+    """
+    if to not in TARGETS:
+        raise ArgumentError(f"there is no export to {to!r}{closest(to, TARGETS)} (there are: {', '.join(TARGETS)})")
+    space, configs = start.space, [dict(config) for config in start.configs]
+    if to in FLAT:
+        return [filled(space, config) for config in configs]
+    if to == "hyperopt":
+        return [_with_indices(space, config) for config in configs]
+    return configs
+
+
+def filled(space: Space, config: Config) -> Config:
+    """The configuration with the middle of the range, or the first choice, for what is inactive."""
+    defaults = defaults_of(space)
+    return {name: config[name] if name in config else space[name].native(defaults[name]) for name in space}
+
+
+def _with_indices(space: Space, config: Config) -> Config:
+    """As hyperopt has it: a choice by its index, and so a number of a grid with steps."""
+    return {name: _index(space[name], value) for name, value in config.items()}
+
+
+def _index(parameter: Parameter, value: Any) -> Any:
+    if isinstance(parameter, Categorical):
+        return parameter.index(value)
+    if parameter.step is not None:
+        return int(np.abs(parameter.options() - value).argmin())
+    return value
+
+
+def exported(start: Start, to: str = "json") -> str:
+    """`points` as text: a JSON list of objects, or for "csv" one row per configuration."""
+    rows = points(start, to)
+    if to != "csv":
+        return json.dumps(rows, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    text = io.StringIO()
+    writer = csv.DictWriter(text, fieldnames=list(start.space), lineterminator="\n")  # an empty cell is inactive
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()

@@ -1,0 +1,54 @@
+"""From a history to a start."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from headstart._support.arguments import whole
+from headstart._support.threads import one_thread
+from headstart._support.types import Array
+from headstart.errors import ArgumentError
+from headstart.history import Features, History
+from headstart.history.history import checked, checked_features
+from headstart.starts.start import Start
+from headstart.strategies.base import Told
+from headstart.strategies.names import resolve_strategy, strategy_name
+from headstart.transfer.models import TaskModels
+
+
+@one_thread
+def learn(
+    history: History, n: int = 10, method: Any = "auto", features: Features | None = None, seed: int = 0
+) -> Start:
+    """The n configurations to try first on a new task.
+
+    method: a strategy's name or object. features: the new task's meta-features, for the methods that use them.
+    Adaptive methods give what they would propose if nothing were told in between.
+    """
+    history, features = checked(history), checked_features(features)
+    n, seed = whole("n", n, 1), whole("seed", seed, 0)
+    if n > history.space.size:
+        raise ArgumentError(f"n={n}, but the space has only {history.space.size:,.0f} configurations")
+    past_rng, rng = (np.random.default_rng([seed, i]) for i in range(2))
+    models = TaskModels(history, rng=past_rng)
+    run = resolve_strategy(method).begin(models, n=n, features=features, rng=rng)
+    told = Told.nothing(history.space)
+    for _ in range(n):
+        told = told.and_(run.ask(told))
+    return _described(models, told.V, strategy_name(method), seed)
+
+
+def _described(models: TaskModels, V: Array, method: str, seed: int) -> Start:
+    F = models.responses(V)
+    best = F.argmin(axis=0)
+    return Start(
+        models.space,
+        models.space.from_values(V),
+        serves=np.bincount(best, minlength=len(V)).tolist(),
+        expected=[round(max(0.0, float(x)), 6) for x in np.minimum.accumulate(F, axis=0).mean(axis=1)],
+        method=method,
+        seed=seed,
+        tasks=len(models),
+    )

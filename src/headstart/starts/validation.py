@@ -1,0 +1,250 @@
+"""Does the past help? Every past task is left out in turn and started from the others.
+
+A left-out task can only be asked about configurations it was evaluated on, so those are the candidates. Random
+search over them needs no simulation: its expected curve is exact.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+from zlib import crc32
+
+import numpy as np
+
+from headstart._support.arguments import whole
+from headstart._support.progress import track
+from headstart._support.threads import one_thread
+from headstart._support.types import Array
+from headstart.errors import ArgumentError
+from headstart.history import History, Task
+from headstart.history.history import checked
+from headstart.starts.measures import average_rank
+from headstart.strategies.base import Told
+from headstart.strategies.candidates import Candidates
+from headstart.strategies.names import resolve_strategy, strategy_name
+from headstart.transfer.models import TaskModels
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+BOOTSTRAPS = 1000
+REPEATS = {"rbi": 10, "random": 10}  # orders that are drawn at random are averaged over this many draws
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What leaving out one task after another has shown.
+
+    curves: for each method, the scaled distance to each task's best after 1 … n trials, (tasks, n). random: the
+    exact expectation of random search after 1, 2, … trials, (tasks, most).
+    """
+
+    tasks: list[str]
+    curves: dict[str, Array] = field(repr=False)
+    random: Array = field(repr=False)
+    seed: int = 0
+
+    @property
+    def n(self) -> int:
+        return int(next(iter(self.curves.values())).shape[1])
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """One row per method and number of trials: ADTM with a 95 % bootstrap interval, average rank."""
+        import pandas as pd
+
+        curves = {**self.curves, "random": self.random[:, : self.n]}
+        ranks = average_rank(np.stack(list(curves.values())))
+        rows = []
+        for method, rank in zip(curves, ranks, strict=True):
+            low, high = self._interval(curves[method])
+            for t in range(self.n):
+                adtm = float(curves[method][:, t].mean())
+                rows.append((method, t + 1, adtm, float(low[t]), float(high[t]), float(rank[t])))
+        return pd.DataFrame(rows, columns=["method", "trials", "adtm", "low", "high", "rank"])
+
+    def _interval(self, curve: Array) -> tuple[Array, Array]:
+        means = curve[self._draws()].mean(axis=1)
+        low, high = np.quantile(means, [0.025, 0.975], axis=0)
+        return low, high
+
+    def _draws(self) -> Any:
+        rng = np.random.default_rng([self.seed, 1])
+        return rng.integers(len(self.tasks), size=(BOOTSTRAPS, len(self.tasks)))
+
+    @property
+    def method(self) -> str:
+        """The one that the answer is about: the first that was named. Choosing the best afterwards would flatter it."""
+        return next(iter(self.curves))
+
+    @property
+    def best_method(self) -> str:
+        """The method with the lowest distance, averaged over 1 … n trials."""
+        return min(self.curves, key=lambda method: float(self.curves[method].mean()))
+
+    def random_trials(self, method: str, t: int) -> tuple[float, float, float]:
+        """How many trials random search needs to get where `method` is after t: the number and its interval.
+
+        Infinite where random search does not get there with all the configurations there are.
+        """
+        curve = self.curves[method][:, t - 1]
+        all_in = _first_below(self.random.mean(axis=0), float(curve.mean()))
+        draws = self._draws()
+        several = [_first_below(self.random[d].mean(axis=0), float(curve[d].mean())) for d in draws]
+        low, high = np.quantile(several, [0.025, 0.975], method="nearest")
+        return all_in, float(low), float(high)
+
+    @property
+    def helps(self) -> bool:
+        """Whether `method` beats random search on average over the first n trials, with 95 % confidence."""
+        return self.gain[1] > 0
+
+    @property
+    def gain(self) -> tuple[float, float, float]:
+        """By how much `method` is nearer to a task's best than random search, and the 95 % interval of that.
+
+        In parts of the task's range, averaged over the first n trials and the tasks, paired over tasks.
+        """
+        gain = (self.random[:, : self.n] - self.curves[self.method]).mean(axis=1)
+        low, high = np.quantile(gain[self._draws()].mean(axis=1), [0.025, 0.975])
+        return float(gain.mean()), float(low), float(high)
+
+    @property
+    def outliers(self) -> list[str]:
+        """Tasks on which `method` does worse than random search on average, worst first."""
+        loss = (self.curves[self.method] - self.random[:, : self.n]).mean(axis=1)
+        return [self.tasks[i] for i in np.argsort(-loss, kind="stable") if loss[i] > 0]
+
+    @property
+    def summary(self) -> str:
+        """The evidence in words."""
+        method, t = self.method, min(5, self.n)
+        other = self.best_method if self.best_method != method else ""
+        if not self.helps:
+            return (
+                f"On these {len(self.tasks)} tasks the past does not help: a start learned by '{method}' is not "
+                f"reliably better than random search. Start without it{f', or look at {other!r} alone' * bool(other)}."
+            )
+        number, low, high = self.random_trials(method, t)
+        most = self.random.shape[1]
+        if number > t:
+            text = (
+                f"After {t} starts by '{method}' you are where random search is after {_count(number, most)} trials "
+                f"({_count(low, most)}–{_count(high, most)}), on {len(self.tasks)} tasks, each left out in turn."
+            )
+        else:  # by then random search has tried most of the configurations there are
+            gain, low, high = self.gain
+            text = (
+                f"Over the first {self.n} trials '{method}' is nearer to a task's best than random search by "
+                f"{gain:.3f} of its range ({low:.3f}–{high:.3f}), on {len(self.tasks)} tasks, each left out in turn."
+            )
+        if self.outliers:
+            names = ", ".join(self.outliers[:3]) + (" …" if len(self.outliers) > 3 else "")
+            text += f" It did worse than random search on {len(self.outliers)} of them ({names})."
+        if other:
+            text += f" Of the methods compared, '{other}' did best."
+        return text
+
+    def __str__(self) -> str:
+        return self.summary
+
+
+def _count(number: float, most: int) -> str:
+    return f"more than {most}" if np.isinf(number) else f"{number:.0f}"
+
+
+def _first_below(curve: Array, level: float) -> float:
+    """After how many trials a falling curve first reaches a level."""
+    reached = np.flatnonzero(curve <= level + 1e-12)
+    return float(reached[0] + 1) if len(reached) else np.inf
+
+
+def expected_random(scaled: Array, most: int) -> Array:
+    """E[min of t draws without replacement] for t = 1 … most: Σ_k s_(k) C(m − k, t − 1) / C(m, t), exactly."""
+    from scipy.special import gammaln
+
+    s = np.sort(scaled)
+    m = len(s)
+    k = np.arange(1, m + 1)
+
+    def log_choose(a: Array, b: float) -> Array:
+        return np.asarray(gammaln(a + 1) - gammaln(b + 1) - gammaln(np.maximum(a - b, 0) + 1))
+
+    curve = np.full(most, s[0])
+    for t in range(1, min(most, m) + 1):
+        possible = m - k >= t - 1
+        shares = np.exp(log_choose((m - k)[possible].astype(float), t - 1) - log_choose(np.array([float(m)]), t))
+        curve[t - 1] = float(s[possible] @ shares)
+    return curve
+
+
+def evidence(
+    history: History,
+    n: int = 10,
+    methods: Sequence[Any] = ("auto", "li", "rbi"),
+    seed: int = 0,
+    *,
+    jobs: int = 1,
+    progress: bool | None = None,
+) -> Evidence:
+    """Leave one task out after another and start it with each method, learned from the others.
+
+    jobs: how many tasks at once, through joblib (so any of its backends serves). Methods that need meta-features
+    get those of the left-out task. progress: a bar on standard error; None: if that is a terminal.
+    """
+    history = checked(history)
+    n, seed = whole("n", n, 1), whole("seed", seed, 0)
+    methods = [methods] if isinstance(methods, str) else methods
+    if len(history) < 3:
+        raise ArgumentError(f"leaving one task out needs at least 3 tasks, but the history has {len(history)}")
+    if not methods:
+        raise ArgumentError("methods is empty; name at least one")
+    from joblib import Parallel, delayed
+    from joblib.parallel import get_active_backend
+
+    names = [strategy_name(method) for method in methods]
+    # Results one by one, for the progress bar; a backend such as Ray's returns whole lists only.
+    how = "generator" if get_active_backend()[0].supports_return_generator else "list"
+    work = Parallel(n_jobs=jobs, return_as=how)(
+        delayed(_left_out)(history, task, n, tuple(methods), seed) for task in history.tasks
+    )
+    shown = sys.stderr.isatty() if progress is None else progress
+    results = list(track(work, total=len(history), label="leaving one task out") if shown else work)
+    most = max(len(task) for task in history)
+    return Evidence(
+        history.tasks,
+        {name: np.array([curves[i] for curves in results]) for i, name in enumerate(names)},
+        np.array([expected_random(task.scaled(), max(most, n)) for task in history]),
+        seed,
+    )
+
+
+@one_thread
+def _left_out(history: History, name: str, n: int, methods: tuple[Any, ...], seed: int) -> list[Array]:
+    """The curve of each method on one task."""
+    key = [seed, crc32(name.encode())]
+    task = history[name]
+    models = TaskModels(history.drop(name), rng=np.random.default_rng([*key, 0]), allowed=history.V[task.rows])
+    return [
+        np.mean([curve(models, task, n, m, np.random.default_rng([*key, 1, r])) for r in range(_repeats(m))], axis=0)
+        for m in methods
+    ]
+
+
+def _repeats(method: Any) -> int:
+    return REPEATS.get(method, 1) if isinstance(method, str) else 1
+
+
+def curve(models: TaskModels, task: Task, n: int, method: Any, rng: np.random.Generator) -> Array:
+    """Best scaled loss on a task after 1 … n proposals of a method; `models.allowed`: the task's own configurations."""
+    assert models.allowed is not None
+    candidates, scaled = Candidates(models.space, models.allowed), task.scaled()
+    run = resolve_strategy(method).begin(models, n=n, features=task.features, rng=rng)
+    told = Told.nothing(models.space)
+    while len(told) < n and (i := candidates.nearest(run.ask(told), told)) is not None:
+        told = told.and_(candidates.V[i], scaled[i])
+    reached = np.minimum.accumulate(told.losses)
+    return np.append(reached, np.full(n - len(reached), reached[-1]))

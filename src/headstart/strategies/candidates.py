@@ -1,0 +1,37 @@
+"""A list of the only configurations that may be tried, for searches on tables of results."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from headstart._support.types import Array
+from headstart.space import Space
+from headstart.space.rows import among
+from headstart.strategies.base import Told
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """The configurations V (m, p) of a list, in its order."""
+
+    space: Space
+    V: Array
+
+    @cached_property
+    def Z(self) -> Array:
+        """Their encoding (m, d)."""
+        return self.space.encode_values(self.V)
+
+    def nearest(self, v: Array, told: Told) -> int | None:
+        """The place of the untried candidate closest to v, the first of those equally close; None if all were tried."""
+        distance = ((self.Z - self.space.encode_values(v[None])) ** 2).sum(axis=1)
+        distance[among(self.V, told.V)] = math.inf
+        i = int(np.argmin(np.round(distance, 12)))  # equal up to rounding
+        return None if math.isinf(distance[i]) else i
+
+    def __len__(self) -> int:
+        return len(self.V)

@@ -1,0 +1,130 @@
+"""How promising a configuration is, from what a surrogate says of it: free functions of (mean, std, best).
+
+Losses are minimised, and every function is to be maximised: expected improvement and its logarithm, the
+probability of improvement, and the lower confidence bound with its sign turned.
+
+| symbol | name   | meaning                                        |
+| ------ | ------ | ---------------------------------------------- |
+| μ, σ   | `mean`, `std` | the surrogate's prediction, σ ≥ 0       |
+| f*     | `best` | the lowest loss so far                         |
+| u      | `u`    | (f* − μ) / σ, the improvement in units of σ    |
+| h(u)   |        | φ(u) + u Φ(u), so that EI = σ h(u)             |
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import erfcx, ndtr
+
+from headstart._support.types import Array
+from headstart.errors import ArgumentError
+
+_LOG_ROOT_2PI = 0.5 * math.log(2 * math.pi)
+_LEAST_STD = 1e-300  # a smaller spread is no spread, and its inverse would overflow
+_MOST = 1e150  # |u| is cut off there, since its square would overflow
+
+
+def ei(mean: npt.ArrayLike, std: npt.ArrayLike, best: npt.ArrayLike) -> Array:
+    """Expected improvement (Jones et al. 1998): σ (φ(u) + u Φ(u)); without spread, max(f* − μ, 0)."""
+    mean, std, best = _arrays(mean, std, best)
+    spread, u = _standardise(mean, std, best)
+    return np.where(_matters(std, u), np.exp(log_h(u)) * spread, _certain(mean, best))
+
+
+def log_ei(mean: npt.ArrayLike, std: npt.ArrayLike, best: npt.ArrayLike) -> Array:
+    """log EI, finite and increasing in u where EI itself has long been rounded to 0 (Ament et al. 2023)."""
+    mean, std, best = _arrays(mean, std, best)
+    spread, u = _standardise(mean, std, best)
+    with np.errstate(divide="ignore"):
+        certain = np.log(_certain(mean, best))
+    return np.where(_matters(std, u), log_h(u) + np.log(spread), certain)
+
+
+def pi(mean: npt.ArrayLike, std: npt.ArrayLike, best: npt.ArrayLike) -> Array:
+    """Probability of improvement: Φ(u)."""
+    mean, std, best = _arrays(mean, std, best)
+    _, u = _standardise(mean, std, best)
+    return np.where(_matters(std, u), ndtr(u), (best > mean).astype(float))
+
+
+def lcb(mean: npt.ArrayLike, std: npt.ArrayLike, kappa: float) -> Array:
+    """−(μ − κ σ): GP-UCB (Srinivas et al. 2010) for losses."""
+    return np.asarray(kappa * np.asarray(std, dtype=float) - np.asarray(mean, dtype=float))
+
+
+def growing_kappa(t: int, width: int, delta: float = 0.1) -> float:
+    """κ after t trials in d = `width` dimensions: √(2 log(t^(d/2 + 2) π² / 3δ) / 5), slowly growing.
+
+    The bound of Srinivas et al., its square shrunk by the factor 5 that they use in their own experiments.
+    """
+    return math.sqrt(2 * ((width / 2 + 2) * math.log(max(t, 1)) + math.log(math.pi**2 / (3 * delta))) / 5)
+
+
+def log_h(u: npt.ArrayLike) -> Array:
+    """log(φ(u) + u Φ(u)) without cancellation: below −1 it is log φ(u) + log(1 − |u| M(u)), see `_far_below`."""
+    u = np.asarray(u, dtype=float)
+    near, far = np.maximum(u, -1.0), np.minimum(u, -1.0)
+    below = _log_density(far) + np.log(_far_below(far)[1])
+    return np.asarray(np.where(u > -1.0, np.log(np.exp(_log_density(near)) + near * ndtr(near)), below))
+
+
+def log_ei_slopes(mean: npt.ArrayLike, std: npt.ArrayLike, best: npt.ArrayLike) -> tuple[Array, Array, Array]:
+    """log EI with its derivatives by the mean and by the standard deviation, for gradient steps.
+
+    From ∂EI/∂μ = −Φ(u) and ∂EI/∂σ = φ(u), divided by EI = σ h(u); below −1, φ(u) cancels from both.
+    """
+    mean, std, best = _arrays(mean, std, best)
+    spread, u = _standardise(mean, std, best)
+    value = log_h(u)
+    near, far = np.maximum(u, -1.0), np.minimum(u, -1.0)
+    mills, gap = _far_below(far)
+    h = np.exp(log_h(near))
+    with np.errstate(over="ignore"):
+        by_mean = -np.where(u > -1.0, ndtr(near) / h, mills / gap) / spread
+        by_std = np.where(u > -1.0, np.exp(_log_density(near)) / h, 1.0 / gap) / spread
+    return value + np.log(spread), by_mean, by_std
+
+
+def _far_below(u: Array) -> tuple[Array, Array]:
+    """Mills' ratio M(u) = Φ(u) / φ(u) and 1 − |u| M(u) = h(u) / φ(u), for u ≤ −1.
+
+    M(u) = √(π/2) erfcx(|u| / √2); far out its series 1/|u| − 1/|u|³ + 3/|u|⁵ − … leaves 1/u² − 3/u⁴ + …
+    """
+    mills = math.sqrt(math.pi / 2) * erfcx(-u / math.sqrt(2))
+    series = (1.0 - 3.0 / u**2) / u**2  # from here on, 1 − |u| M is all rounding
+    return mills, np.where(u < -1e3, series, np.maximum(1.0 + u * mills, np.finfo(float).tiny))
+
+
+def _matters(std: Array, u: Array) -> npt.NDArray[np.bool_]:
+    """Whether there is any spread to speak of."""
+    return np.asarray((std >= _LEAST_STD) & (u < _MOST))
+
+
+def _certain(mean: Array, best: Array) -> Array:
+    """The improvement where there is no spread."""
+    with np.errstate(over="ignore"):
+        return np.asarray(np.maximum(best - mean, 0.0))
+
+
+def _arrays(mean: npt.ArrayLike, std: npt.ArrayLike, best: npt.ArrayLike) -> tuple[Array, Array, Array]:
+    a, b, c = np.broadcast_arrays(
+        np.asarray(mean, dtype=float), np.asarray(std, dtype=float), np.asarray(best, dtype=float)
+    )
+    if (b < 0).any():
+        raise ArgumentError(f"a standard deviation cannot be negative, but got {b.min()}")
+    return a, b, c
+
+
+def _standardise(mean: Array, std: Array, best: Array) -> tuple[Array, Array]:
+    spread = np.maximum(std, _LEAST_STD)
+    with np.errstate(over="ignore"):
+        u = np.clip((best - mean) / spread, -_MOST, _MOST)
+    return spread, u
+
+
+def _log_density(u: Array) -> Array:
+    """log φ(u)."""
+    return np.asarray(-0.5 * u**2 - _LOG_ROOT_2PI)

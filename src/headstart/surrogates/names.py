@@ -1,0 +1,39 @@
+"""The names of the surrogates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from headstart._support.wording import closest
+from headstart.errors import ArgumentError
+from headstart.surrogates.base import Surrogate
+from headstart.surrogates.experts import Experts
+from headstart.surrogates.forest import Forest
+from headstart.surrogates.gaussian import Gaussian
+from headstart.surrogates.mklgp import MKLGP
+from headstart.surrogates.prior import TransferredPrior
+from headstart.surrogates.scot import SCoT
+
+SURROGATES: dict[str, Callable[[], Surrogate]] = {
+    "gp": Gaussian,
+    "rf": Forest,
+    "scot": SCoT,
+    "mklgp": MKLGP,
+    "prior": TransferredPrior,
+    "auto": Experts,
+}
+
+
+def resolve_surrogate(surrogate: Any) -> Surrogate:
+    """The surrogate meant by a name or object."""
+    if not isinstance(surrogate, str):
+        if not hasattr(surrogate, "begin"):
+            raise ArgumentError(f"surrogate must be a name or an object with a method begin, but got {surrogate!r}")
+        return surrogate  # type: ignore[no-any-return]
+    if surrogate not in SURROGATES:
+        names = sorted(SURROGATES)
+        raise ArgumentError(
+            f"there is no surrogate {surrogate!r}{closest(surrogate, names)} (there are: {', '.join(names)})"
+        )
+    return SURROGATES[surrogate]()

@@ -1,0 +1,173 @@
+"""What a history says about configurations it never saw: the surrogates of the past tasks.
+
+Every task is scaled by itself; one Gaussian process per task, all with the same hyperparameters, fitted to
+the whole history by marginal likelihood (Wistuba et al. 2015a, sections IV-D and V-A).
+
+| symbol | name      | shape  | meaning                                                    |
+| ------ | --------- | ------ | ---------------------------------------------------------- |
+| f_D    | `losses`  | (n_D,) | scaled losses of task D, one array per task                 |
+| f̂_D(λ) | `predict` | (m, T) | what the surrogates say of m configurations on all T tasks  |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from headstart._support.types import Array, Rows
+from headstart.datasets.distances import surface_distances
+from headstart.gp import Fit, Kernel, TaskGPs, fit_kernel
+from headstart.history import History
+from headstart.space import Space
+from headstart.space.rows import distinct, keys
+from headstart.transfer.ranks import discordant_share
+from headstart.transfer.surfaces import Surfaces, unstretch
+
+MEAN = 0.0  # of the surrogates, as in the papers: what nobody tried may be as good as the best
+HOW = Fit(restarts=1, mean=MEAN, max_total=1500)  # evaluations to which the hyperparameters are fitted
+MOST_SHARED = 200  # configurations on which the rankings of tasks are compared
+MOST_CANDIDATES = 2000  # configurations from which a greedy choice is made
+
+
+@dataclass(frozen=True)
+class NewTask:
+    """All that is known where there is no history: the space, and the only configurations that may be proposed."""
+
+    space: Space
+    allowed: Array | None = None
+
+
+class TaskModels:
+    """A history, scaled task by task, with its surrogates; those are fitted when first asked for."""
+
+    def __init__(self, history: History, *, rng: np.random.Generator, allowed: Array | None = None) -> None:
+        """pool: V of the only configurations that may be proposed, if there is such a list."""
+        self.history = history
+        self.allowed = allowed
+        self.losses = [task.scaled() for task in history]
+        self._rng = rng.spawn(4)
+
+    @property
+    def space(self) -> Space:
+        return self.history.space
+
+    def __len__(self) -> int:
+        return len(self.history)
+
+    @cached_property
+    def kernel(self) -> Kernel:
+        """Hyperparameters shared by all tasks."""
+        groups = list(zip(self._designs, self.losses, strict=True))
+        return fit_kernel(groups, HOW, rng=self._rng[0])
+
+    @cached_property
+    def surrogates(self) -> TaskGPs:
+        return TaskGPs.fit(self._designs, self.losses, self.kernel, mean=MEAN)
+
+    @cached_property
+    def _designs(self) -> list[Array]:
+        return [self.history.design(name) for name in self.history.tasks]
+
+    @cached_property
+    def ranked_rows(self) -> list[Rows]:
+        """For each task, its rows of the history's configurations, best first and failed ones last."""
+        return [
+            task.rows[np.argsort(np.where(np.isnan(task.losses), np.inf, task.losses), kind="stable")]
+            for task in self.history
+        ]
+
+    @cached_property
+    def surfaces(self) -> Surfaces:
+        """The past as `auto` and `prior` see it, on a scale that magnifies the good end."""
+        return Surfaces.of(self._designs, self.losses, rng=self._rng[3])
+
+    def surfaces_of(self, tasks: Sequence[int] | Rows) -> Surfaces:
+        """The same of these tasks alone; hyperparameters stay those of the whole past."""
+        designs, losses = [self._designs[i] for i in tasks], [self.losses[i] for i in tasks]
+        return Surfaces.of(designs, losses, rng=self._rng[3], kernel=self.surfaces.kernel)
+
+    def predict(self, Z: Array) -> Array:
+        """f̂_D at the rows of Z for every task: (m, T)."""
+        return self.surrogates.predict(Z)
+
+    def responses(self, V: Array) -> Array:
+        """Losses of configurations V (m, p) on all tasks, (m, T): observed where possible, predicted elsewhere."""
+        F = np.full((len(V), len(self)), np.nan)
+        for i, key in enumerate(keys(V)):
+            row = self._row_of.get(key)
+            if row is None:
+                continue
+            for t, task in enumerate(self.history):
+                at = np.searchsorted(task.rows, row)
+                if at < len(task.rows) and task.rows[at] == row:
+                    F[i, t] = self.losses[t][at]
+        if np.isnan(F).any():
+            F = np.where(np.isnan(F), self._at_hand(self.space.encode_values(V)), F)
+        return F
+
+    def _at_hand(self, Z: Array) -> Array:
+        """Predicted losses of models that have been fitted anyway: the surfaces, unless the plain ones are there."""
+        if "surfaces" in vars(self) and "surrogates" not in vars(self) and len(self.surfaces) == len(self):
+            return unstretch(self.surfaces.at(Z))
+        return self.predict(Z)
+
+    @cached_property
+    def _row_of(self) -> dict[bytes, int]:
+        return {key: i for i, key in enumerate(keys(self.history.V))}
+
+    @cached_property
+    def is_shared(self) -> bool:
+        """Whether all tasks were evaluated on the same configurations."""
+        first, *others = list(self.history)
+        return all(np.array_equal(task.rows, first.rows) for task in others)
+
+    @cached_property
+    def shared(self) -> tuple[Array, Array]:
+        """Configurations V (m, p) known on all tasks and their losses (m, T).
+
+        Where tasks were not evaluated on the same ones, their surrogates stand in for them.
+        """
+        if self.is_shared:
+            rows, F = next(iter(self.history)).rows, np.column_stack(self.losses)
+        else:
+            rows = np.arange(len(self.history.V))
+            F = np.empty((len(rows), 0))
+        if len(rows) > MOST_SHARED:
+            kept = np.sort(self._rng[1].choice(len(rows), MOST_SHARED, replace=False))
+            rows, F = rows[kept], F[kept]
+        if not self.is_shared:
+            F = self.predict(self.history.Z[rows])
+        return self.history.V[rows], F
+
+    @cached_property
+    def distances(self) -> Array:
+        """Share of discordant pairs between any two tasks, (T, T): eq. 4 of Wistuba et al. 2015b."""
+        return discordant_share(self.shared[1])
+
+    @cached_property
+    def candidates(self) -> Array:
+        """V of configurations worth a look: the pool, or those of the history and many from all over the space."""
+        if self.allowed is not None:
+            return self.allowed
+        V = self.history.V
+        if len(V) > MOST_CANDIDATES // 2:
+            V = V[np.sort(self._rng[2].choice(len(V), MOST_CANDIDATES // 2, replace=False))]
+        if len(self.history.V) >= self.space.size:
+            return V
+        best = np.array([task.rows[task.best] for task in self.history])
+        spread = self.space.sample_values(MOST_CANDIDATES // 2, rng=self._rng[2], method="sobol")
+        return distinct(np.concatenate([V, self.history.V[best], spread]))[0]
+
+    @cached_property
+    def candidate_losses(self) -> Array:
+        """What the surrogates say of the candidates: (m, T)."""
+        return self.predict(self.space.encode_values(self.candidates))
+
+
+def task_distances(history: History, kind: str = "emd", *, rng: np.random.Generator) -> Array:
+    """Distances of the response surfaces of any two tasks, (T, T), in the order of the tasks: "emd" or "l1"."""
+    V, F = TaskModels(history, rng=rng).shared
+    return surface_distances(F, history.space.encode_values(V), kind)

@@ -1,0 +1,50 @@
+"""How alike two tasks rank configurations: formulas, as free functions of arrays.
+
+Equation numbers: LI = Learning Hyperparameter Optimization Initializations (Wistuba et al. 2015a),
+SIM = Learning Data Set Similarities for Hyperparameter Optimization Initializations (2015b).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from headstart._support.types import Array
+from headstart.errors import ArgumentError
+
+
+def discordant_share(F: Array, G: Array | None = None) -> Array:
+    """Share of ordered pairs of configurations that two tasks rank differently (SIM eq. 4; LI eq. 17).
+
+    F (m, s), G (m, t): losses of m configurations on s and t tasks → (s, t), and (s, s) without G.
+    The sum of the exclusive or over pairs is |a| + |b| − 2 a·b, where a and b say which pairs are ordered.
+    """
+    m = len(F)
+    A = ordered_pairs(F)
+    B = A if G is None else ordered_pairs(G)
+    if m < 2:
+        return np.zeros((A.shape[1], B.shape[1]))
+    both = A.T @ B
+    differ = A.sum(0)[:, None] + B.sum(0)[None, :] - 2.0 * both
+    return np.asarray(differ / (m * (m - 1)), dtype=float)
+
+
+def concordance(F: Array, losses: Array) -> Array:
+    """c(D, D_new): share of pairs of tried configurations that D orders as the new task does (eq. 17)."""
+    return 1.0 - discordant_share(F, losses[:, None])[:, 0]
+
+
+def ordered_pairs(F: Array) -> npt.NDArray[np.float32]:
+    """χ(f(λ_k) > f(λ_l)) for every ordered pair k ≠ l: (m (m − 1), tasks), as 0 and 1."""
+    m, t = F.shape
+    above = F[:, None, :] > F[None, :, :]
+    return above[~np.eye(m, dtype=bool)].reshape(m * (m - 1), t).astype(np.float32)
+
+
+def precision_at(n: int, true: npt.ArrayLike, predicted: npt.ArrayLike) -> float:
+    """Share of the n truly closest data sets among the n predicted to be closest (SIM eq. 5)."""
+    true, predicted = np.asarray(true), np.asarray(predicted)
+    if not 1 <= n <= len(true):
+        raise ArgumentError(f"n must be between 1 and the number of data sets, {len(true)}, but got {n}")
+    nearest = [set(np.argsort(d, kind="stable")[:n].tolist()) for d in (true, predicted)]
+    return len(nearest[0] & nearest[1]) / n

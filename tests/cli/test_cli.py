@@ -1,0 +1,191 @@
+"""The command line, run as people run it: in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import headstart as hs
+from headstart import cli
+from program import environment, headstart, one_line, python
+
+COMMANDS = ("learn", "suggest", "check", "report", "import", "export", "build", "reproduce", "demo")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((), "COMMAND"),
+        (("bild",), "invalid choice: 'bild'"),
+        (("build",), "what"),
+        (("build", "swm"), "invalid choice: 'swm'"),
+        (("build", "svm", "--jobs", "many"), "--jobs: 'many' is not a whole number"),
+        (("build", "svm", "--jobs", "0"), "--jobs: 0 processes do nothing"),
+        (("build", "svm", "--seed", "-1"), "--seed: must be at least 0, but got -1"),
+        (("build", "svm", "--only", "vine"), "no data set 'vine'; did you mean 'wine'"),
+        (("build", "svm", "--only", "wine", "--out", "no/such/folder.parquet"), "no/such does not exist"),
+        (("build", "svm", "--frobnicate"), "--frobnicate"),
+        (("learn", "swm"), "no history 'swm'"),
+        (("learn", "nothing.parquet"), "no file nothing.parquet"),
+        (("learn", "svm", "-n", "0"), "-n: must be at least 1, but got 0"),
+        (("learn", "svm", "--method", "lii"), "no strategy 'lii'; did you mean 'li'"),
+        (("learn", "svm", "--method", "nbi"), "needs the new task's meta-features"),
+        (("check", "svm", "--methods", "best"), "no strategy 'best'"),
+        (("reproduce",), "paper"),
+        (("reproduce", "initialisations"), "invalid choice: 'initialisations'"),
+        (("reproduce", "initializations", "--history", "swm"), "no history 'swm'"),
+        (("reproduce", "similarities", "--history", "folder.png"), "folder.png is empty"),
+        (("reproduce", "initializations", "--repetitions", "0"), "--repetitions: must be at least 1, but got 0"),
+        (("reproduce", "claims"), "--results DIR"),
+        (("reproduce", "claims", "--results", "nowhere"), "nowhere/about.json"),
+        (("demo", "--task", "vine"), "no task 'vine'; did you mean 'wine'"),
+        (("demo", "--trials", "0"), "--trials: must be at least 1, but got 0"),
+        (("demo", "--trials", "1.5"), "--trials: '1.5' is not a whole number"),
+        (("demo", "--repeats", "-3"), "--repeats: must be at least 1, but got -3"),
+        (("demo", "--out", "picture.doc"), "ends in .png, .pdf, .svg"),
+        (("demo", "--out", "no/such/folder.png"), "the folder no/such does not exist"),
+        (("demo", "--out", "folder.png"), "cannot write folder.png"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_2(tmp_path: Path, arguments: tuple[str, ...], words: str) -> None:
+    (tmp_path / "folder.png").mkdir()
+    one_line(headstart(*arguments, cwd=tmp_path), words)
+
+
+def test_every_command_has_help_with_an_example(tmp_path: Path) -> None:
+    top = headstart("--help", cwd=tmp_path)
+    assert top.returncode == 0
+    assert len(cli.COMMANDS) == len(COMMANDS)
+    for name in COMMANDS:
+        assert f"\n    {name} " in top.stdout
+        done = headstart(name, "--help", cwd=tmp_path)
+        assert done.returncode == 0
+        assert f"example:\n  headstart {name} " in done.stdout
+        for example in done.stdout.split("example:\n")[1].splitlines():
+            assert cli.parser().parse_args(example.split()[1:]).run  # what it shows is understood
+
+
+def test_version(tmp_path: Path) -> None:
+    done = headstart("--version", cwd=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"headstart {cli.__version__}\n", "")
+
+
+def test_the_installed_program_is_this_one(tmp_path: Path) -> None:
+    program = Path(sys.executable).with_name("headstart")
+    if not program.exists():
+        pytest.skip("headstart is not installed here, only on the path")
+    done = subprocess.run([program, "--version"], capture_output=True, text=True, cwd=tmp_path)
+    assert done.stdout == f"headstart {cli.__version__}\n"
+
+
+def test_build_writes_a_history(tmp_path: Path) -> None:
+    done = headstart("build", "svm", "--only", "iris", "wine", "--jobs", "1", "--out", "small.parquet", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "wrote small.parquet: 2 tasks, 576 evaluations\n"
+    assert "2/2" in done.stderr
+
+
+def test_a_missing_package_names_the_extra_before_any_work(tmp_path: Path) -> None:
+    code = "import sys; sys.modules['matplotlib'] = None; from headstart.cli.main import main; sys.exit(main(['demo']))"
+    one_line(python(code, cwd=tmp_path), "pip install 'headstart[report]'")
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (
+            ModuleNotFoundError("No module named 'ray.tune'", name="ray.tune"),
+            "this needs ray: pip install 'headstart[",
+        ),
+        (ImportError("install it like so"), "install it like so"),
+    ],
+)
+def test_the_extra_of_a_missing_package(error: ImportError, words: str) -> None:
+    assert words in cli.missing(error)
+
+
+def test_an_import_error_of_our_own_is_not_hidden() -> None:
+    with pytest.raises(ImportError, match="cannot import name"):
+        cli.missing(ImportError("cannot import name 'x'", name="headstart.space.space"))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals and pipes as on Unix")
+def test_interrupted_is_one_line_and_exit_code_130(tmp_path: Path) -> None:
+    command = [
+        sys.executable,
+        "-c",
+        "from headstart import cli\nprint('ready', flush=True)\nexit(cli.main())",
+        "demo",
+    ]
+    with subprocess.Popen(
+        [*command, "--task", "digits", "--repeats", "1000", "--json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=tmp_path,
+        env=environment(),
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        with pytest.raises(subprocess.TimeoutExpired):  # it is at work
+            process.wait(timeout=1)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert out == ""
+    assert err.splitlines()[-1] == "headstart: interrupted"
+    assert "Traceback" not in err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals and pipes as on Unix")
+def test_a_closed_pipe_is_no_error(tmp_path: Path) -> None:
+    ours, theirs = os.pipe()
+    os.close(ours)
+    command = [
+        sys.executable,
+        "-m",
+        "headstart",
+        "demo",
+        "--task",
+        "iris",
+        "--trials",
+        "2",
+        "--repeats",
+        "1",
+        "--json",
+    ]
+    done = subprocess.run(command, stdout=theirs, stderr=subprocess.PIPE, text=True, cwd=tmp_path, env=environment())
+    os.close(theirs)
+    assert "Traceback" not in done.stderr
+    assert "Exception" not in done.stderr
+    assert done.returncode == 141
+
+
+def test_learn_prints_a_start_and_writes_it(tmp_path: Path) -> None:
+    done = headstart("learn", "svm", "-n", "3", "--method", "li", "-o", "start.json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert len(done.stdout.splitlines()) == 4
+    start = hs.Start.load(tmp_path / "start.json")
+    assert str(start) == done.stdout.rstrip("\n")
+    again = headstart("learn", "svm", "-n", "3", "--method", "li", "--json", cwd=tmp_path)
+    assert json.loads(again.stdout) == start.configs
+
+
+def test_check_says_yes_or_no_and_exits_accordingly(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    space = hs.Space({"x": hs.Float(0, 1)})
+    x = rng.random(20)
+    for name, losses, code in (("yes", np.tile((x - 0.3) ** 2, 8), 0), ("no", rng.random(160), 1)):
+        frame = pd.DataFrame({"task": np.repeat(list("abcdefgh"), 20), "x": np.tile(x, 8), "value": losses})
+        hs.History.from_frame(frame, space).save(tmp_path / f"{name}.parquet")
+        done = headstart("check", f"{name}.parquet", "-n", "3", "--methods", "li", cwd=tmp_path)
+        assert done.returncode == code, done.stderr
+        assert ("does not help" in done.stdout) == bool(code)

@@ -1,0 +1,170 @@
+"""Learning a start, and the file it becomes."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import headstart as hs
+from headstart.strategies import LearnedInit
+from headstart.transfer.models import TaskModels
+from histories import FINITE, FLAT, KINDS, MIXED, make
+
+
+@pytest.fixture(scope="module")
+def start():
+    return hs.learn(KINDS["mixed, ragged"], n=4, method="li", seed=1)
+
+
+def test_a_start_is_in_native_units_and_says_what_each_configuration_is_good_for(start):
+    history = KINDS["mixed, ragged"]
+    assert len(start.configs) == 4
+    assert all(MIXED.contains(config) for config in start.configs)
+    assert sum(start.serves) == len(history)
+    assert start.expected == sorted(start.expected, reverse=True)
+    assert start.tasks == 6
+    assert start.method == "li"
+
+
+def test_expected_losses_are_those_of_the_surrogates(start):
+    history = KINDS["mixed, ragged"]
+    past = TaskModels(history, rng=np.random.default_rng([1, 0]))
+    F = past.responses(MIXED.to_values(start.configs))
+    reached = np.minimum.accumulate(F, axis=0).mean(axis=1)  # a surrogate may promise more than there is: below 0
+    np.testing.assert_allclose(start.expected, np.maximum(reached, 0.0), atol=1e-6)
+    assert start.serves == np.bincount(F.argmin(axis=0), minlength=4).tolist()
+
+
+def test_the_same_seed_gives_the_same_start(start):
+    assert hs.learn(KINDS["mixed, ragged"], n=4, method="li", seed=1) == start
+
+
+def test_saving_and_loading_is_a_round_trip(start, tmp_path):
+    path = tmp_path / "start.json"
+    start.save(path)
+    assert hs.Start.load(path) == start
+    text = path.read_text()
+    assert "task0" not in text  # neither runs nor names of tasks
+    assert "centre" not in text  # nor meta-features
+    assert json.loads(text)["space"] == MIXED.to_json()
+
+
+def test_choices_keep_their_types_in_the_file(tmp_path):
+    space = hs.Space({"c": hs.Categorical([None, True, 1, "1"]), "k": hs.Int(1, 9)})
+    start = hs.Start(space, [{"c": None, "k": 3}, {"c": True, "k": 1}, {"c": 1, "k": 2}, {"c": "1", "k": 9}])
+    start.save(tmp_path / "s.json")
+    loaded = hs.Start.load(tmp_path / "s.json").configs
+    assert [(type(c["c"]), c["c"], c["k"]) for c in loaded] == [(type(c["c"]), c["c"], c["k"]) for c in start.configs]
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda d: d.update(headstart="history"), "is not a start file"),
+        (lambda d: d.update(format=99), "has format 99"),
+        (lambda d: d["configs"][0].update(C=1e9), "damaged.*'C' is 1000000000.0"),
+        (lambda d: d["configs"][0].pop("kernel"), "damaged.*'kernel' is missing"),
+        (lambda d: d.pop("configs"), "damaged"),
+        (lambda d: d.update(configs=[]), "at least one configuration"),
+        (lambda d: d["space"]["C"].update(low=1e9), "low must be below high"),
+        (lambda d: d.update(serves=[1]), "serves must have one entry per configuration"),
+    ],
+)
+def test_a_damaged_file_is_refused_with_the_reason(start, tmp_path, damage, message):
+    path = tmp_path / "start.json"
+    start.save(path)
+    data = json.loads(path.read_text())
+    damage(data)
+    path.write_text(json.dumps(data))
+    with pytest.raises(ValueError, match=message):
+        hs.Start.load(path)
+
+
+def test_a_file_cut_off_is_refused(start, tmp_path):
+    path = tmp_path / "start.json"
+    start.save(path)
+    path.write_text(path.read_text()[:100])
+    with pytest.raises(ValueError, match="not JSON or was cut off"):
+        hs.Start.load(path)
+    with pytest.raises(FileNotFoundError):
+        hs.Start.load(tmp_path / "none.json")
+
+
+def test_a_start_is_reconciled_with_a_changed_space(start):
+    changed = hs.Space(
+        {
+            "kernel": hs.Categorical(["rbf", "poly", "linear"]),
+            "C": hs.Float(1.0, 2.0, log=True),
+            "gamma": hs.Float(1e-4, 1e3, log=True, when={"kernel": "rbf"}),
+            "degree": hs.Int(2, 10, when={"kernel": "poly"}),
+            "shrinking": hs.Categorical([True, False]),
+        }
+    )
+    moved, report = start.reconciled(changed)
+    assert all(changed.contains(config) for config in moved.configs)
+    assert {c.name: c.action for c in report.changes}["shrinking"] == "filled"
+    with pytest.raises(ValueError, match="no configuration of the start"):
+        start.reconciled(hs.Space({"kernel": hs.Categorical(["sigmoid"])}))
+
+
+def test_bad_requests_are_refused():
+    history = KINDS["finite space"]
+    for arguments, words in (
+        ({"n": 2.5}, "n must be a whole number of at least 1, but got 2.5"),
+        ({"seed": -1}, "seed must be a whole number of at least 0, but got -1"),
+        ({"seed": None}, "seed must be a whole number of at least 0, but got None"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            hs.learn(KINDS["mixed, ragged"], **arguments)
+    with pytest.raises(ValueError, match="n must be a whole number of at least 1, but got 0"):
+        hs.learn(history, n=0)
+    with pytest.raises(ValueError, match="n=11, but the space has only 10 configurations"):
+        hs.learn(history, n=11, method="rbi")
+    with pytest.raises(ValueError, match=r"no strategy 'lii'; did you mean 'li'.*there are: .*rbi"):
+        hs.learn(history, method="lii", n=2)
+    with pytest.raises(ValueError, match="init must be a name or a strategy"):
+        hs.learn(history, method=3, n=2)
+    with pytest.raises(ValueError, match="pass features"):
+        hs.learn(history, method="nbi", n=2)
+
+
+def test_all_of_a_finite_space_can_be_learned():
+    start = hs.learn(KINDS["finite space"], n=10, method="li")
+    assert len({tuple(sorted(c.items())) for c in start.configs}) == FINITE.size
+
+
+def test_random_and_objects_are_methods_too():
+    random = hs.learn(KINDS["flat, shared design"], n=3, method="random", seed=4)
+    assert all(FLAT.contains(config) for config in random.configs)
+    assert random == hs.learn(KINDS["flat, shared design"], n=3, method="random", seed=4)
+    assert "recipe='paper'" in hs.learn(make(FLAT), n=2, method=LearnedInit(recipe="paper", epochs=2)).method
+
+
+def test_a_start_prints_as_a_table(start):
+    lines = str(start).splitlines()
+    assert lines[0].split() == ["kernel", "C", "gamma", "degree", "serves", "expected"]
+    assert len(lines) == 5
+
+
+def test_what_is_no_history_and_what_are_no_features_is_said_at_the_door():
+    frame = pd.DataFrame({"task": ["a"], "x": [0.5], "value": [1.0]})
+    space = hs.Space({"x": hs.Float(0, 1)})
+    history = hs.History.from_frame(frame, space)
+    for call in (hs.learn, hs.evidence, lambda wrong: hs.Optimizer(space, history=wrong)):
+        for wrong in (frame, "runs.csv"):
+            with pytest.raises(ValueError, match=r"must be a headstart.History, but got (DataFrame|str); make one"):
+                call(wrong)
+    for call in (hs.learn, lambda history, features: hs.Optimizer(space, history=history, features=features)):
+        with pytest.raises(ValueError, match=r"features must be a dict such as .* gives, but got list"):
+            call(history, features=[1.0])
+
+
+def test_numbers_of_numpy_are_saved_as_numbers(tmp_path):
+    space = hs.Space({"x": hs.Int(1, 5), "y": hs.Float(0, 1)})
+    start = hs.Start(space, [{"x": np.int64(2), "y": np.float32(0.5)}])
+    start.save(tmp_path / "start.json")
+    assert hs.Start.load(tmp_path / "start.json").configs == [{"x": 2, "y": 0.5}]
+    assert hs.learn(KINDS["mixed, ragged"], n=1, method="rbi", seed=np.int64(1)).seed == 1

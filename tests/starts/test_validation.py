@@ -1,0 +1,134 @@
+"""Leave-one-task-out evidence: exact where it can be, and honest when the past does not help."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+
+import headstart as hs
+from headstart.history.history import build
+from headstart.starts.validation import expected_random
+from histories import FLAT, make
+
+
+def test_the_expectation_of_random_search_is_exact():
+    losses = np.array([0.9, 0.0, 0.4, 0.4, 1.0])
+    brute = np.mean([np.minimum.accumulate(order) for order in permutations(losses)], axis=0)
+    np.testing.assert_allclose(expected_random(losses, 5), brute)
+    np.testing.assert_allclose(expected_random(losses, 8)[5:], 0.0)
+
+
+def alike(tasks=12, evaluations=30, seed=0):
+    """Tasks with nearly the same optimum."""
+    rng = np.random.default_rng(seed)
+    V = FLAT.sample_values(evaluations, rng=rng)
+    Z = FLAT.encode_values(V)
+    losses = [((Z - 0.3 - 0.02 * rng.normal(size=2)) ** 2).sum(axis=1) for _ in range(tasks)]
+    names = np.repeat([f"t{i:02d}" for i in range(tasks)], evaluations)
+    return build(FLAT, tasks=names, V=np.tile(V, (tasks, 1)), losses=np.concatenate(losses))
+
+
+def unrelated(tasks=12, evaluations=30, seed=0):
+    """Tasks that have nothing in common."""
+    rng = np.random.default_rng(seed)
+    V = FLAT.sample_values(evaluations, rng=rng)
+    names = np.repeat([f"t{i:02d}" for i in range(tasks)], evaluations)
+    return build(FLAT, tasks=names, V=np.tile(V, (tasks, 1)), losses=rng.random(tasks * evaluations))
+
+
+def test_when_tasks_are_alike_the_evidence_says_how_much_it_saves():
+    found = hs.evidence(alike(), n=4, methods=("li", "rbi"))
+    assert found.helps
+    number, low, high = found.random_trials("li", 1)
+    assert low <= number <= high
+    assert number >= 10
+    assert found.summary.startswith("After 4 starts by '")
+    table = found.table
+    assert set(table["method"]) == {"li", "rbi", "random"}
+    li = table[(table.method == "li") & (table.trials == 1)].iloc[0]
+    assert li.low <= li.adtm <= li.high
+    assert li.adtm < 0.05
+    np.testing.assert_allclose(table.groupby("trials")["rank"].sum(), 1 + 2 + 3)
+
+
+def test_when_tasks_have_nothing_in_common_it_says_so_plainly():
+    found = hs.evidence(unrelated(), n=4, methods=("li",))
+    assert not found.helps
+    assert "the past does not help" in found.summary
+    assert found.summary.endswith("Start without it.")
+    two = hs.evidence(unrelated(), n=4, methods=("li", "rbi"))
+    other = next(name for name in ("li", "rbi") if name != two.best_method)
+    turned = hs.evidence(unrelated(), n=4, methods=(other, two.best_method))
+    assert turned.summary.endswith(f"Start without it, or look at '{two.best_method}' alone.")
+
+
+def test_the_answer_is_about_the_first_method_named_and_the_best_is_named_too():
+    found = hs.evidence(alike(), n=4, methods=("rbi", "li"))
+    assert found.method == "rbi"
+    assert found.best_method == "li"
+    assert "by 'rbi'" in found.summary
+    assert found.summary.endswith("Of the methods compared, 'li' did best.")
+    gain = (found.random[:, :4] - found.curves["rbi"]).mean()
+    assert found.gain[0] == pytest.approx(gain)
+    assert found.gain[1] < gain < found.gain[2]
+    assert hs.evidence(alike(tasks=4), n=1, methods="rbi").method == "rbi"
+
+
+def test_where_random_search_has_soon_tried_everything_the_gain_is_given_instead_of_trials():
+    """Five configurations: after five trials every search has found the best."""
+    found = hs.evidence(alike(evaluations=5), n=5, methods=("rbi",))
+    assert found.helps
+    assert found.summary.startswith("Over the first 5 trials 'rbi' is nearer to a task's best than random search by ")
+    assert f"{found.gain[0]:.3f} of its range" in found.summary
+
+
+def test_the_left_out_task_is_never_learned_from():
+    """Its losses may be anything without changing what is proposed for it first."""
+    history = make(FLAT, tasks=5, evaluations=15)
+    rng = np.random.default_rng(0)
+    shuffled = build(
+        FLAT,
+        tasks=[t.name for t in history for _ in t.rows],
+        V=np.concatenate([history.V[t.rows] for t in history]),
+        losses=np.concatenate([rng.permutation(t.losses) if t.name == "task2" else t.losses for t in history]),
+    )
+    chosen = []
+    for h in (history, shuffled):
+        value = hs.evidence(h, n=1, methods=("li",)).curves["li"][h.tasks.index("task2"), 0]
+        chosen.append(np.flatnonzero(h["task2"].scaled() == value).tolist())
+    assert chosen[0] == chosen[1]
+
+
+def test_results_do_not_depend_on_the_number_of_jobs():
+    history = alike(tasks=4)
+    one, two = (hs.evidence(history, n=3, methods=("rbi",), jobs=jobs) for jobs in (1, 2))
+    np.testing.assert_array_equal(one.curves["rbi"], two.curves["rbi"])
+
+
+def test_outliers_are_the_tasks_where_it_does_harm():
+    good = alike(tasks=8)
+    Z = FLAT.encode_values(good.V)
+    odd = build(FLAT, tasks=["odd"] * len(Z), V=good.V, losses=-((Z - 0.3) ** 2).sum(axis=1))
+    assert hs.evidence(good.merge(odd), n=3, methods=("li",)).outliers[0] == "odd"
+
+
+def test_more_starts_than_evaluations_leave_the_curve_flat():
+    history = alike(tasks=3, evaluations=4)
+    curves = hs.evidence(history, n=6, methods=("rbi",)).curves["rbi"]
+    np.testing.assert_allclose(curves[:, 3:], 0.0)
+
+
+def test_bad_requests_are_refused():
+    history = alike(tasks=3)
+    with pytest.raises(ValueError, match="at least 3 tasks, but the history has 2"):
+        hs.evidence(history.drop("t00"))
+    with pytest.raises(ValueError, match="n must be a whole number of at least 1"):
+        hs.evidence(history, n=0)
+    with pytest.raises(ValueError, match="seed must be a whole number of at least 0, but got -1"):
+        hs.evidence(history, seed=-1)
+    with pytest.raises(ValueError, match="methods is empty"):
+        hs.evidence(history, methods=())
+    with pytest.raises(ValueError, match="no strategy 'best'"):
+        hs.evidence(history, methods=("best",))
