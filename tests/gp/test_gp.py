@@ -15,8 +15,10 @@ from headstart.gp import (
     GP,
     LEAST_VARIANCE,
     Bounds,
+    Fit,
     Kernel,
     Prior,
+    SquaredExponential,
     TaskGPs,
     fit_kernel,
     linalg,
@@ -25,7 +27,7 @@ from headstart.gp import (
 )
 from headstart.gp.linalg import NotPositiveDefiniteError
 
-KERNEL = Kernel(amplitude=1.7, lengthscales=np.array([0.3, 0.8, 2.0]), noise=0.01)
+KERNEL = SquaredExponential(amplitude=1.7, lengthscales=np.array([0.3, 0.8, 2.0]), noise=0.01)
 seeds = st.integers(0, 2**32 - 1)
 
 
@@ -118,7 +120,7 @@ def test_kernel_equals_the_dense_reference() -> None:
 
 def test_kernel_never_exceeds_its_amplitude() -> None:
     X = data(50)[0]
-    K = Kernel(0.3, np.full(3, 1e-3), 1e-6)(X, X)
+    K = SquaredExponential(0.3, np.full(3, 1e-3), 1e-6)(X, X)
     assert K.max() <= 0.3 * (1 + 1e-15)
 
 
@@ -136,7 +138,7 @@ def test_contract_is_the_weighted_sum_of_gradients() -> None:
 
 
 def test_theta_round_trip() -> None:
-    again = Kernel.from_theta(KERNEL.theta)
+    again = SquaredExponential.from_theta(KERNEL.theta)
     assert again.amplitude == pytest.approx(KERNEL.amplitude)
     assert again.noise == pytest.approx(KERNEL.noise)
     np.testing.assert_allclose(again.lengthscales, KERNEL.lengthscales)
@@ -155,7 +157,7 @@ def test_theta_round_trip() -> None:
 )
 def test_kernel_checks_itself(amplitude: float, lengthscales: list[float], noise: float, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        Kernel(amplitude, np.array(lengthscales), noise)
+        SquaredExponential(amplitude, np.array(lengthscales), noise)
 
 
 # One design --------------------------------------------------------------------------------------------
@@ -183,7 +185,7 @@ def test_likelihood_equals_the_multivariate_normal_density() -> None:
 
 def test_almost_without_noise_it_interpolates() -> None:
     X, y = data(15)
-    mean, std = GP.fit(Kernel(1.0, np.full(3, 0.5), 1e-10), X, y).predict(X)
+    mean, std = GP.fit(SquaredExponential(1.0, np.full(3, 0.5), 1e-10), X, y).predict(X)
     np.testing.assert_allclose(mean, y, atol=1e-5)
     assert (std < 1e-4).all()
     assert (std > 0).all()
@@ -191,7 +193,7 @@ def test_almost_without_noise_it_interpolates() -> None:
 
 def test_a_variance_that_is_rounding_error_is_floored_and_flat() -> None:
     X, y = data(30)
-    got = GP.fit(Kernel(4.0, np.full(3, 100.0), 1e-18), X, y).predict_with_gradients(X)
+    got = GP.fit(SquaredExponential(4.0, np.full(3, 100.0), 1e-18), X, y).predict_with_gradients(X)
     floored = got.std == np.sqrt(4.0 * LEAST_VARIANCE)
     assert floored.any()
     assert (got.std >= np.sqrt(4.0 * LEAST_VARIANCE)).all()
@@ -251,7 +253,7 @@ def test_extend_equals_refit_fifty_times_over(t: int | None, mean: float | None)
 
 
 def test_extend_from_nothing_and_by_duplicates_equals_refit() -> None:
-    kernel = Kernel(1.0, np.full(3, 0.5), 1e-18)  # so little noise that a duplicate needs jitter
+    kernel = SquaredExponential(1.0, np.full(3, 0.5), 1e-18)  # so little noise that a duplicate needs jitter
     X = np.repeat(data(3)[0], 2, axis=0)
     y = np.arange(6.0)
     gp = GP.fit(kernel, np.empty((0, 3)), np.empty(0))
@@ -322,7 +324,7 @@ def test_duplicates_constants_and_few_rows_give_finite_numbers(
 ) -> None:
     rng = np.random.default_rng(seed)
     X = rng.integers(0, 2, size=(n, 3)) / 1.0  # eight places: many duplicates
-    kernel = Kernel(1.0, np.full(3, lengthscale), noise)
+    kernel = SquaredExponential(1.0, np.full(3, lengthscale), noise)
     Z = np.vstack([X, rng.random((3, 3))])
     assert all_finite(GP.fit(kernel, X, rng.random(n)), Z)
     constant = GP.fit(kernel, X, np.full(n, 3.0))
@@ -368,7 +370,7 @@ def test_likelihood_gradient_is_the_numeric_gradient(seed: int) -> None:
     theta = rng.normal(size=5) * 0.7 + [0, -0.5, -0.5, -0.5, -2]
     groups = [data(12, t=3, seed=seed), data(7, t=1, seed=seed + 1)]
     value, gradient = log_marginal_likelihood(theta, groups)
-    kernel = Kernel.from_theta(theta)
+    kernel = SquaredExponential.from_theta(theta)
     separate = [GP.fit(kernel, X, Y, mean=0.0).log_marginal_likelihood() for X, Y in groups]
     assert value == pytest.approx(sum(separate), rel=1e-10)
     numeric = numeric_gradient(lambda t: np.array(log_marginal_likelihood(t, groups)[0]), theta)
@@ -382,7 +384,7 @@ def sample_functions(kernel: Kernel, X: Array, t: int, rng: np.random.Generator)
 
 def test_known_lengthscales_are_recovered() -> None:
     rng = np.random.default_rng(0)
-    true = Kernel(2.0, np.array([0.2, 0.6, 20.0]), 0.01)
+    true = SquaredExponential(2.0, np.array([0.2, 0.6, 20.0]), 0.01)
     X = rng.random((60, 3))
     found = fit_kernel([(X, sample_functions(true, X, 20, rng))], rng=rng)
     np.testing.assert_allclose(found.lengthscales[:2], true.lengthscales[:2], rtol=0.25)
@@ -400,7 +402,7 @@ def test_the_optimum_is_reached_and_the_prior_pulls() -> None:
     inside = (theta > low + 1) & (theta < high - 1)
     gradient = log_marginal_likelihood(theta, groups)[1]
     assert np.abs(gradient[1:-1][inside[1:-1]]).max() < 0.2  # per 150 observations
-    pulled = fit_kernel([(X, Y)], rng=np.random.default_rng(0), prior=Prior(lengthscale=(0.05, 0.01)))
+    pulled = fit_kernel([(X, Y)], Fit(prior=Prior(lengthscale=(0.05, 0.01))), rng=np.random.default_rng(0))
     np.testing.assert_allclose(pulled.lengthscales, 0.05, rtol=0.1)
     assert log_marginal_likelihood(theta, groups)[0] > log_marginal_likelihood(pulled.theta, groups)[0]
 
@@ -417,7 +419,7 @@ def same(a: Kernel, b: Kernel, atol: float = 0.0) -> bool:
 
 def test_fit_is_reproducible_whatever_the_order_of_tasks() -> None:
     tasks = [data(n, seed=n) for n in range(8, 20)] + [(data(15)[0], data(15, seed=s)[1]) for s in range(3)]
-    fit = partial(fit_kernel, max_rows=10, max_total=60)
+    fit = partial(fit_kernel, how=Fit(max_rows=10, max_total=60))
     first, again = fit(tasks, rng=np.random.default_rng(1)), fit(tasks, rng=np.random.default_rng(1))
     turned = fit(tasks[::-1], rng=np.random.default_rng(1))
     other = fit(tasks, rng=np.random.default_rng(2))
@@ -438,8 +440,8 @@ def test_tasks_that_share_a_design_may_be_given_one_by_one() -> None:
 @given(st.sampled_from([1e-6, 0.1, 1e5]), st.sampled_from([-1e3, 0.0, 10.0]))
 def test_fit_scales_with_the_losses(factor: float, shift: float) -> None:
     X, y = data(15)
-    plain = fit_kernel([(X, y)], rng=np.random.default_rng(0), prior=Prior())
-    scaled = fit_kernel([(X, shift * factor + factor * y)], rng=np.random.default_rng(0), prior=Prior())
+    plain = fit_kernel([(X, y)], Fit(prior=Prior()), rng=np.random.default_rng(0))
+    scaled = fit_kernel([(X, shift * factor + factor * y)], Fit(prior=Prior()), rng=np.random.default_rng(0))
     np.testing.assert_allclose(scaled.lengthscales, plain.lengthscales, rtol=1e-3)
     assert scaled.amplitude == pytest.approx(factor**2 * plain.amplitude, rel=1e-3)
     assert scaled.noise == pytest.approx(factor**2 * plain.noise, rel=1e-3)
@@ -457,34 +459,34 @@ def test_a_column_that_never_varies_keeps_its_start() -> None:
     X, y = data(15)
     X[:, 1] = 0.5
     for seed in range(5):
-        found = fit_kernel([(X, y)], rng=np.random.default_rng(seed), restarts=3)
+        found = fit_kernel([(X, y)], Fit(restarts=3), rng=np.random.default_rng(seed))
         assert found.lengthscales[1] == pytest.approx(np.exp(Prior().normal(3)[0][1]))
 
 
 def test_restarts_on_a_part_end_at_the_optimum_of_the_whole() -> None:
     tasks = [data(20, seed=s) for s in range(30)]
-    staged = fit_kernel(tasks, rng=np.random.default_rng(0), prior=Prior(), max_total=600)
-    at_once = fit_kernel(tasks, rng=np.random.default_rng(0), prior=Prior(), max_total=8 * 600)
+    staged = fit_kernel(tasks, Fit(prior=Prior(), max_total=600), rng=np.random.default_rng(0))
+    at_once = fit_kernel(tasks, Fit(prior=Prior(), max_total=8 * 600), rng=np.random.default_rng(0))
     assert same(staged, at_once, atol=0.01)
 
 
 def test_tasks_with_a_single_observation_say_nothing() -> None:
     tasks = [data(15, seed=s) for s in range(3)]
     single = [data(1, seed=s) for s in range(9)]
-    fit = partial(fit_kernel, rng=np.random.default_rng(0), restarts=0)
+    fit = partial(fit_kernel, how=Fit(restarts=0), rng=np.random.default_rng(0))
     assert same(fit(tasks), fit(tasks + single), atol=0.01)
 
 
 def test_a_warm_start_finds_the_same_optimum() -> None:
     X, Y = data(30, t=5)
-    cold = fit_kernel([(X, Y)], rng=np.random.default_rng(0), prior=Prior())
-    warm = fit_kernel([(X, Y)], rng=np.random.default_rng(0), prior=Prior(), start=KERNEL, restarts=0)
+    cold = fit_kernel([(X, Y)], Fit(prior=Prior()), rng=np.random.default_rng(0))
+    warm = fit_kernel([(X, Y)], Fit(prior=Prior(), restarts=0), rng=np.random.default_rng(0), start=KERNEL)
     assert same(cold, warm, atol=0.01)
 
 
 def test_fit_respects_its_bounds() -> None:
     X, Y = data(20, t=3)
-    found = fit_kernel([(X, Y)], rng=np.random.default_rng(0), bounds=Bounds(lengthscale=(3.0, 4.0)))
+    found = fit_kernel([(X, Y)], Fit(bounds=Bounds(lengthscale=(3.0, 4.0))), rng=np.random.default_rng(0))
     assert (found.lengthscales >= 3.0 - 1e-9).all()
     assert (found.lengthscales <= 4.0 + 1e-9).all()
 
@@ -495,7 +497,7 @@ def test_fit_refuses_bad_input() -> None:
     with pytest.raises(ValueError, match="groups is empty"):
         fit_kernel([], rng=rng)
     with pytest.raises(ValueError, match="max_rows must be at least 2, but got 1"):
-        fit_kernel([(X, y)], rng=rng, max_rows=1)
+        fit_kernel([(X, y)], Fit(max_rows=1), rng=rng)
     with pytest.raises(ValueError, match=r"design 1 must have shape \(rows, 3\)"):
         fit_kernel([(X, y), (X[:, :2], y)], rng=rng)
     with pytest.raises(ValueError, match=r"noise needs 0 < low <= high, but got low=0\.1, high=0\.01"):

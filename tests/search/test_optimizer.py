@@ -249,7 +249,7 @@ def test_every_acquisition_runs(acquisition: str, surrogate: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"acquisition": "ie"}, "acquisition must be one of ei, log_ei, pi, lcb, but got 'ie'"),
+        ({"acquisition": "ie"}, "acquisition must be one of auto, ei, log_ei, pi, lcb, but got 'ie'"),
         ({"surrogate": "gpp"}, "there is no surrogate 'gpp'.*gp"),
         ({"init": "randm"}, "there is no strategy 'randm'.*did you mean 'random'"),
         ({"init": "nbi"}, "pass a history, or init='random'"),

@@ -8,18 +8,18 @@ import numpy as np
 import pytest
 
 from headstart._support.types import Array
+from headstart.errors import ExhaustedError
+from headstart.search.climbing import climb
 from headstart.search.proposal import (
-    LISTABLE,
     around,
     best_candidate,
     best_in_space,
-    climb,
     completed,
     neighbours,
-    tried,
 )
 from headstart.space import Categorical, Float, Int, Space
-from headstart.strategies.base import Told
+from headstart.strategies.base import LISTABLE, Told
+from headstart.strategies.candidates import Candidates
 from headstart.surrogates.base import Acquisition
 from headstart.surrogates.forest import Forest
 from headstart.surrogates.gaussian import Gaussian
@@ -54,6 +54,9 @@ class Surface:
     def score(self, Z: Array, acquisition: Acquisition) -> Array:
         return self.value(Z)
 
+    def climb(self, Z: Array, acquisition: Acquisition) -> tuple[Array, Array] | None:
+        return None
+
 
 class Slope(Surface):
     """One with a gradient."""
@@ -85,7 +88,7 @@ def test_over_a_list_the_choice_is_the_brute_force_maximum(name: str) -> None:
     model = Gaussian().begin(MODELS, None, features=None, rng=rng)
     posterior = model.fit(Z[:20], seen.losses)
     acquisition = Acquisition(name, 20, MODELS.width)
-    found = best_candidate(posterior, pool, Z, seen, acquisition)
+    found = best_candidate(posterior, Candidates(MODELS, pool), seen, acquisition)
     free = [z for v, z in zip(pool, Z, strict=True) if v not in seen]
     singly = [posterior.score(z[None], acquisition)[0] for z in free]
     assert posterior.score(MODELS.encode_values(found[None]), acquisition)[0] == pytest.approx(max(singly))
@@ -95,16 +98,21 @@ def test_over_a_list_the_choice_is_the_brute_force_maximum(name: str) -> None:
 def test_of_equal_candidates_the_first_is_taken() -> None:
     pool = PLANE.sample_values(9, rng=np.random.default_rng(0))
     flat = Surface(lambda Z: np.zeros(len(Z)))
-    Z = PLANE.encode_values(pool)
-    np.testing.assert_array_equal(best_candidate(flat, pool, Z, told(PLANE, pool[:0]), EI), pool[0])
-    np.testing.assert_array_equal(best_candidate(flat, pool, Z, told(PLANE, pool[:4]), EI), pool[4])
-    assert best_candidate(flat, pool, Z, told(PLANE, pool), EI) is None
+    candidates = Candidates(PLANE, pool)
+    np.testing.assert_array_equal(best_candidate(flat, candidates, told(PLANE, pool[:0]), EI), pool[0])
+    np.testing.assert_array_equal(best_candidate(flat, candidates, told(PLANE, pool[:4]), EI), pool[4])
+    assert best_candidate(flat, candidates, told(PLANE, pool), EI) is None
 
 
-def test_tried_compares_rows_with_inactive_parameters_and_signed_zeros() -> None:
-    V = np.array([[0.0, np.nan], [1.0, 2.0], [2.0, np.nan]])
-    seen = told(PLANE, np.array([[-0.0, -np.nan], [1.0, np.nan]]))
-    assert tried(V, seen).tolist() == [True, False, False]
+def test_the_nearest_untried_candidate_is_the_brute_force_one() -> None:
+    rng = np.random.default_rng(5)
+    candidates = Candidates(MODELS, MODELS.sample_values(60, rng=rng))
+    seen = told(MODELS, candidates.V[:50])
+    for v in MODELS.sample_values(20, rng=rng):
+        distances = ((candidates.Z - MODELS.encode_values(v[None])) ** 2).sum(axis=1)
+        assert candidates.nearest(v, seen) == 50 + int(np.argmin(distances[50:]))
+    with pytest.raises(ExhaustedError, match="all 60 candidates have been tried"):
+        candidates.nearest(candidates.V[0], told(MODELS, candidates.V))
 
 
 # -- spaces ----------------------------------------------------------------------------------------------

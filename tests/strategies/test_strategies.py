@@ -40,11 +40,11 @@ def strategy(name):
     return QUICK.get(name) or STRATEGIES[name]()
 
 
-def begin(name, history, n=5, seed=0, pool=None):
+def begin(name, history, n=5, seed=0, allowed=None):
     history = embedded(history) if name == "metric" else history
-    past = TaskModels(history, rng=np.random.default_rng([seed, 0]), pool=pool)
+    models = TaskModels(history, rng=np.random.default_rng([seed, 0]), allowed=allowed)
     chosen = strategy(name) if isinstance(name, str) else name
-    return chosen.begin(past, n=n, features=FEATURES, rng=np.random.default_rng([seed, 1]))
+    return chosen.begin(models, n=n, features=FEATURES, rng=np.random.default_rng([seed, 1]))
 
 
 def truth(history, v):
@@ -153,8 +153,8 @@ def test_rbi_proposes_the_best_of_tasks_and_every_task_first_equally_often():
 def test_nbi_takes_the_nearest_task_first():
     history = make(FLAT, tasks=6)
     for i in (1, 4):
-        past = TaskModels(history, rng=np.random.default_rng(0))
-        run = NearestBest().begin(past, n=1, features=history[f"task{i}"].features, rng=np.random.default_rng(0))
+        models = TaskModels(history, rng=np.random.default_rng(0))
+        run = NearestBest().begin(models, n=1, features=history[f"task{i}"].features, rng=np.random.default_rng(0))
         task = history[f"task{i}"]
         np.testing.assert_array_equal(run.ask(Told.nothing(FLAT)), history.V[task.rows[task.best]])
 
@@ -172,23 +172,23 @@ def test_nbi_distance_by_hand_and_with_missing_features():
 
 def test_features_that_nobody_shares_or_that_are_constant():
     history = make(FLAT, tasks=3)
-    past = TaskModels(history, rng=np.random.default_rng(0))
-    M, _ = feature_vectors(past, {"centre": 0.5, "unknown": 1.0})
+    models = TaskModels(history, rng=np.random.default_rng(0))
+    M, _ = feature_vectors(models, {"centre": 0.5, "unknown": 1.0})
     assert M.shape == (3, 1)
     np.testing.assert_allclose(M.mean(axis=0), 0, atol=1e-12)
     np.testing.assert_allclose(M.std(axis=0), 1)
     with pytest.raises(ValueError, match="shares no meta-feature"):
-        feature_vectors(past, {"unknown": 1.0})
+        feature_vectors(models, {"unknown": 1.0})
     with pytest.raises(ValueError, match="needs the new task's meta-features"):
-        feature_vectors(past, None)
+        feature_vectors(models, None)
 
 
 @pytest.mark.parametrize("name", ["nbi", "pbi", "apbi", "aapbi"])
 def test_methods_that_need_features_say_so(name):
     history = make(FLAT, features=False)
-    past = TaskModels(history, rng=np.random.default_rng(0))
+    models = TaskModels(history, rng=np.random.default_rng(0))
     with pytest.raises(ValueError, match="shares no meta-feature with the history, which has none"):
-        strategy(name).begin(past, n=2, features=FEATURES, rng=np.random.default_rng(0))
+        strategy(name).begin(models, n=2, features=FEATURES, rng=np.random.default_rng(0))
 
 
 # -- PBI, aPBI, aaPBI ------------------------------------------------------------------------------------------
@@ -203,8 +203,8 @@ def test_landmarks_by_hand():
 
 def test_pbi_learns_a_distance_that_a_feature_determines():
     history = make(FLAT, tasks=12, evaluations=25)
-    past = TaskModels(history, rng=np.random.default_rng(0))
-    forest = PairForest.of(past, history["task9"].features, 50, np.random.default_rng(0))
+    models = TaskModels(history, rng=np.random.default_rng(0))
+    forest = PairForest.of(models, history["task9"].features, 50, np.random.default_rng(0))
     order = np.argsort(forest.predict(Told.nothing(FLAT)))
     assert set(order[:3].tolist()) <= {history.tasks.index(f"task{i}") for i in (7, 8, 9, 10, 11)}
 
@@ -218,10 +218,10 @@ def test_apbi_without_results_is_pbi():
 def test_results_outweigh_misleading_features():
     """The new task behaves like task 1 but describes itself as task 8: landmarks turn the prediction round."""
     history = make(FLAT, tasks=9, evaluations=30)
-    past = TaskModels(history, rng=np.random.default_rng(0))
-    forest = PairForest.of(past, history["task8"].features, 50, np.random.default_rng(0))
+    models = TaskModels(history, rng=np.random.default_rng(0))
+    forest = PairForest.of(models, history["task8"].features, 50, np.random.default_rng(0))
     V = history.V[history["task1"].rows[::3]]
-    told = Told(V, past.responses(V)[:, history.tasks.index("task1")])
+    told = Told(V, models.responses(V)[:, history.tasks.index("task1")])
     near, far = history.tasks.index("task1"), history.tasks.index("task8")
     before, after = forest.predict(Told.nothing(FLAT)), forest.predict(told)
     assert before[far] < before[near]
@@ -230,13 +230,13 @@ def test_results_outweigh_misleading_features():
 
 def test_active_configurations_are_best_somewhere_and_tell_tasks_apart():
     history = make(FLAT, tasks=10, evaluations=30)
-    past = TaskModels(history, rng=np.random.default_rng(0))
-    forest = PairForest.of(past, FEATURES, 20, np.random.default_rng(0))
+    models = TaskModels(history, rng=np.random.default_rng(0))
+    forest = PairForest.of(models, FEATURES, 20, np.random.default_rng(0))
     chosen = active_configurations(forest, n=6, k=3)
     best = {tuple(history.V[t.rows[t.best]]) for t in history}
     assert {tuple(v) for v in chosen} <= best
     assert len({tuple(v) for v in chosen}) == 3
-    orders = past.responses(chosen)[:, None] > past.responses(chosen)[None]
+    orders = models.responses(chosen)[:, None] > models.responses(chosen)[None]
     assert orders.any(axis=2).sum() > orders.all(axis=2).sum()  # at least one landmark differs between tasks
 
 
@@ -276,24 +276,24 @@ def test_the_right_gradient_is_that_of_the_loss_and_the_printed_one_is_not():
 
 
 def test_the_gradient_reaches_the_configurations():
-    past = TaskModels(KINDS["mixed, ragged"], rng=np.random.default_rng(0))
-    Z = np.random.default_rng(1).random((3, past.space.width))
-    ones = np.ones(len(past))
-    F, pull = past.surrogates.pullback(Z)
+    models = TaskModels(KINDS["mixed, ragged"], rng=np.random.default_rng(0))
+    Z = np.random.default_rng(1).random((3, models.space.width))
+    ones = np.ones(len(models))
+    F, pull = models.surrogates.pullback(Z)
     analytic = pull(meta_gradient(F, -20.0, ones))
     for at in [(0, 0), (1, 3), (2, 5)]:
         step = np.zeros_like(Z)
         step[at] = 1e-6
-        up, down = (meta_loss(past.predict(Z + s), -20.0, ones) for s in (step, -step))
+        up, down = (meta_loss(models.predict(Z + s), -20.0, ones) for s in (step, -step))
         assert analytic[at] == pytest.approx((up - down) / 2e-6, abs=1e-6)
 
 
 def test_descending_lowers_the_loss_and_stays_within_bounds():
-    past = TaskModels(KINDS["flat, shared design"], rng=np.random.default_rng(0))
+    models = TaskModels(KINDS["flat, shared design"], rng=np.random.default_rng(0))
     Z = np.random.default_rng(2).random((3, 2))
-    ones = np.ones(len(past))
-    moved = descend(past, Z, ones, -100.0)
-    assert meta_loss(past.predict(moved), -100.0, ones) < meta_loss(past.predict(Z), -100.0, ones)
+    ones = np.ones(len(models))
+    moved = descend(models, Z, ones, -100.0)
+    assert meta_loss(models.predict(moved), -100.0, ones) < meta_loss(models.predict(Z), -100.0, ones)
     assert (moved >= 0).all()
     assert (moved <= 1).all()
 
@@ -400,11 +400,11 @@ def test_parameters_are_checked(make_it, message):
 
 def test_a_pool_is_respected_by_the_learned_starts():
     history = KINDS["mixed, shared design"]
-    pool = history.V[::2]
+    allowed = history.V[::2]
     for name in ("li", "ali", "auto"):
-        run = begin(name, history, n=4, pool=pool)
+        run = begin(name, history, n=4, allowed=allowed)
         for v in play(run, history, 4).V:
-            assert (((pool == v) | (np.isnan(pool) & np.isnan(v))).all(axis=1)).any()
+            assert (((allowed == v) | (np.isnan(allowed) & np.isnan(v))).all(axis=1)).any()
 
 
 def test_choices_of_every_type_survive():

@@ -12,7 +12,7 @@ from scipy import stats
 
 import headstart as hs
 from headstart._support.types import Array
-from headstart.gp import GP, Kernel, Prior, fit_kernel, likely_mean, log_marginal_likelihood
+from headstart.gp import GP, Fit, Prior, SquaredExponential, fit_kernel, likely_mean, log_marginal_likelihood
 from headstart.gp.linalg import cholesky
 from headstart.space import Float, Space
 from headstart.surrogates.base import Acquisition
@@ -183,7 +183,7 @@ def test_the_memory_is_not_disturbed_from_outside() -> None:
 
 def test_the_likely_mean_is_that_of_generalised_least_squares() -> None:
     X, y = trials(12)
-    K = Kernel(1.3, np.array([0.4, 0.2]), 0.05).gram(X)
+    K = SquaredExponential(1.3, np.array([0.4, 0.2]), 0.05).gram(X)
     inverse, one = np.linalg.inv(K), np.ones(12)
     Y = np.column_stack([y, y**2])
     expected = one @ inverse @ Y / (one @ inverse @ one)
@@ -214,7 +214,7 @@ def test_a_cluster_of_good_trials_does_not_pull_the_mean() -> None:
     rng = np.random.default_rng(0)
     X = np.vstack([rng.random((12, 2)), 0.5 + 1e-3 * rng.normal(size=(40, 2))])
     y = np.append(rng.normal(size=12), np.full(40, -5.0) + 1e-3 * rng.normal(size=40))
-    kernel = fit_kernel([(X, y)], rng=rng, prior=Prior(), free_mean=True)
+    kernel = fit_kernel([(X, y)], Fit(prior=Prior(), free_mean=True), rng=rng)
     mean = float(likely_mean(cholesky(kernel.gram(X))[0], y))
     far = np.array([[30.0, 30.0]])
     assert GP.fit(kernel, X, y, mean=mean).predict(far)[0][0] > -2.5

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import headstart as hs
-from headstart.gp import GP, Kernel, Matern, TaskGPs, fit_kernel, log_marginal_likelihood
+from headstart.gp import GP, Fit, Matern, SquaredExponential, TaskGPs, fit_kernel, log_marginal_likelihood
 from headstart.history.history import build
 from headstart.strategies.auto import Auto
 from headstart.strategies.base import Told
@@ -14,8 +14,8 @@ from headstart.surrogates.base import Acquisition
 from headstart.surrogates.experts import Experts, expected_gain
 from headstart.surrogates.prior import TransferredPrior
 from headstart.transfer.models import TaskModels
-from headstart.transfer.prior import LearnedPrior
-from headstart.transfer.surfaces import NOISE, own_scale, stretch, unstretch
+from headstart.transfer.prior import NOISE, LearnedPrior
+from headstart.transfer.surfaces import own_scale, stretch, unstretch
 from headstart.transfer.weights import feature_weights, is_unlike, rank_weights
 from histories import FLAT, KINDS, make
 
@@ -73,8 +73,8 @@ def test_matern_pullback_is_the_gradient_of_the_predictions():
 def test_the_kind_of_kernel_is_kept_by_fitting():
     rng = np.random.default_rng(3)
     X = rng.random((20, 2))
-    assert isinstance(fit_kernel([(X, X[:, 0])], rng=rng, kind=Matern), Matern)
-    assert type(fit_kernel([(X, X[:, 0])], rng=rng)) is Kernel
+    assert isinstance(fit_kernel([(X, X[:, 0])], Fit(kind=Matern), rng=rng), Matern)
+    assert type(fit_kernel([(X, X[:, 0])], rng=rng)) is SquaredExponential
 
 
 # -- scales ----------------------------------------------------------------------------------------------------
@@ -167,7 +167,7 @@ def test_conditioning_equals_the_dense_formula(past):
 
 
 def test_extending_equals_conditioning_anew_with_the_same_residual(past, monkeypatch):
-    monkeypatch.setattr("headstart.transfer.surfaces.RESIDUALS", (0.2,))
+    monkeypatch.setattr("headstart.transfer.prior.RESIDUALS", (0.2,))
     rng = np.random.default_rng(3)
     X, z, Z = rng.random((7, 2)), rng.random(7), rng.random((4, 2))
     prior = LearnedPrior.equal(past.surfaces)
@@ -262,10 +262,24 @@ def test_the_experts_take_turns():
     model = Experts().begin(FLAT, past, features=None, rng=np.random.default_rng(0))
     Z, losses = history.design("task3")[:10], history["task3"].losses[:10]
     posterior = model.fit(Z, losses)
-    turns = [posterior.score(Z, Acquisition("ei", trials)) for trials in range(6)]
+    turns = [posterior.score(Z, Acquisition("auto", trials)) for trials in range(6)]
     np.testing.assert_array_equal(turns[0], turns[3])
     assert not np.allclose(turns[0], turns[1])
     assert not np.allclose(turns[1], turns[2])
+
+
+@pytest.mark.parametrize("name", ["ei", "log_ei", "pi", "lcb"])
+def test_a_named_acquisition_is_not_replaced_by_the_experts_own(name):
+    history = make(FLAT, tasks=8, evaluations=25)
+    models = TaskModels(history.drop("task3"), rng=np.random.default_rng(0))
+    begin = {"features": None, "rng": np.random.default_rng(0)}
+    Z, losses = history.design("task3")[:10], history["task3"].losses[:10]
+    experts = Experts().begin(FLAT, models, **begin).fit(Z, losses)
+    one = TransferredPrior(weights="equal").begin(FLAT, models, **begin).fit(Z, losses)
+    at = history.design("task3")[10:]
+    for trials in range(3):  # whoever's turn it would be
+        acquisition = Acquisition(name, trials, FLAT.width)
+        np.testing.assert_array_equal(experts.score(at, acquisition), one.score(at, acquisition))
 
 
 def test_prior_needs_a_history_and_knows_its_weights(past):

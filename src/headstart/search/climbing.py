@@ -14,6 +14,7 @@ next round, so that every round costs one call of the function for all points.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeAlias
 
 import numpy as np
 
@@ -27,13 +28,19 @@ ENOUGH = 1e-4  # share of the rise that the slope promises, as usual for Armijo'
 STILL = 1e-7  # steps and rises below this end the climb; the search cannot tell such points apart
 
 
-def climb(scored: Callable[[Array], tuple[Array, Array]], Z: Array, movable: Mask, steps: int = STEPS) -> Array:
-    """Local maxima near the rows of Z (m, d), within [0, 1].
+Scored: TypeAlias = Callable[[Array], tuple[Array, Array] | None]
+"""From m points to their values (m,) and gradients (m, d); None if there are no gradients."""
 
-    scored: the values (m,) and gradients (m, d) at m points. movable (m, d): the coordinates that may change.
+
+def climb(scored: Scored, Z: Array, movable: Mask, steps: int = STEPS) -> Array | None:
+    """Local maxima near the rows of Z (m, d), within [0, 1]; None if there are no gradients to follow.
+
+    movable (m, d): the coordinates that may change.
     """
     x = Z.copy()
-    value, slope = scored(x)
+    if (found := scored(x)) is None:
+        return None
+    value, slope = found
     m, d = x.shape
     H = np.repeat(np.eye(d)[None], m, axis=0)
     known = np.zeros(m, dtype=bool)  # whether H has seen any curvature
@@ -45,7 +52,9 @@ def climb(scored: Callable[[Array], tuple[Array, Array]], Z: Array, movable: Mas
         rise = np.einsum("ij,ij->i", slope, moved)
         if np.abs(moved).max() < STILL or rise.max() < STILL:
             break
-        new_value, new_slope = scored(there)
+        if (found := scored(there)) is None:
+            return None
+        new_value, new_slope = found
         good = np.isfinite(new_value) & (new_value >= value + ENOUGH * rise) & (rise > 0)
         H, known = _curved(H, known, moved, slope - new_slope, good)
         x[good], value[good], slope[good] = there[good], new_value[good], new_slope[good]

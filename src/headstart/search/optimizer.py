@@ -138,9 +138,10 @@ class Optimizer:
         if self._candidates is None or self._given is None:
             self._pending.append(_Asked(v, origin))
             return self.space.from_values(v[None])[0]
-        i = self._candidates.nearest(v, told)
-        if i is None:
-            raise ExhaustedError(self._exhausted())
+        try:
+            i = self._candidates.nearest(v, told)
+        except ExhaustedError:
+            raise ExhaustedError(self._exhausted()) from None
         nearest = self._candidates.V[i]
         moved = not np.array_equal(v, nearest, equal_nan=True)
         self._pending.append(_Asked(nearest, origin, v if moved else None))

@@ -101,16 +101,10 @@ def _movable(space: Space, V: Array) -> Mask:
 def _climbed(posterior: Posterior, space: Space, V: Array, acquisition: Acquisition) -> Array:
     """Every row with its active numbers moved uphill, if the posterior has gradients; choices stay."""
     movable = _movable(space, V)
-    Z = space.encode_values(V)
-    if not movable.any() or posterior.climb(Z[:1], acquisition) is None:
+    if not movable.any():
         return V
-
-    def scored(at: Array) -> tuple[Array, Array]:
-        found = posterior.climb(at, acquisition)
-        assert found is not None
-        return found
-
-    return space.decode_values(climb(scored, Z, movable))
+    top = climb(lambda at: posterior.climb(at, acquisition), space.encode_values(V), movable)
+    return V if top is None else space.decode_values(top)
 
 
 # -- choices and whole numbers ---------------------------------------------------------------------------

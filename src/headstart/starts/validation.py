@@ -244,7 +244,8 @@ def curve(models: TaskModels, task: Task, n: int, method: Any, rng: np.random.Ge
     candidates, scaled = Candidates(models.space, models.allowed), task.scaled()
     run = resolve_strategy(method).begin(models, n=n, features=task.features, rng=rng)
     told = Told.nothing(models.space)
-    while len(told) < n and (i := candidates.nearest(run.ask(told), told)) is not None:
+    for _ in range(min(n, len(candidates))):
+        i = candidates.nearest(run.ask(told), told)
         told = told.and_(candidates.V[i], scaled[i])
     reached = np.minimum.accumulate(told.losses)
     return np.append(reached, np.full(n - len(reached), reached[-1]))

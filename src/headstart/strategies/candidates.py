@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from headstart._support.types import Array
+from headstart.errors import ExhaustedError
 from headstart.space import Space
 from headstart.space.rows import among
 from headstart.strategies.base import Told
@@ -26,12 +27,14 @@ class Candidates:
         """Their encoding (m, d)."""
         return self.space.encode_values(self.V)
 
-    def nearest(self, v: Array, told: Told) -> int | None:
-        """The place of the untried candidate closest to v, the first of those equally close; None if all were tried."""
+    def nearest(self, v: Array, told: Told) -> int:
+        """The place of the untried candidate closest to v, the first of those equally close."""
         distance = ((self.Z - self.space.encode_values(v[None])) ** 2).sum(axis=1)
         distance[among(self.V, told.V)] = math.inf
         i = int(np.argmin(np.round(distance, 12)))  # equal up to rounding
-        return None if math.isinf(distance[i]) else i
+        if math.isinf(distance[i]):
+            raise ExhaustedError(f"all {len(self):,} candidates have been tried")
+        return i
 
     def __len__(self) -> int:
         return len(self.V)
