@@ -18,8 +18,10 @@ import pytest
 from headstart import Categorical, Float, Int, Space
 from headstart.errors import ExhaustedError
 from headstart.search.loop import Result, minimize
-from headstart.search.optimizer import Optimizer, Trial, number
+from headstart.search.optimizer import Optimizer
+from headstart.search.trials import Trial, number
 from headstart.starts.start import Start
+from headstart.strategies import RandomBest
 from headstart.strategies.base import Told
 from headstart.surrogates.gaussian import Gaussian
 from histories import make
@@ -85,10 +87,10 @@ def test_the_best_is_the_first_of_the_least() -> None:
 
 def test_without_a_success_there_is_no_best() -> None:
     optimizer = Optimizer(PLANE, seed=0)
-    with pytest.raises(ValueError, match="no trial has been told yet, so there is no best"):
+    with pytest.raises(ValueError, match="there are no trials yet, so there is no best"):
         _ = optimizer.best_value
     optimizer.tell(optimizer.ask(), None)
-    with pytest.raises(ValueError, match="none of the 1 trials has succeeded"):
+    with pytest.raises(ValueError, match="none of the 1 trials succeeded"):
         _ = optimizer.best_config
 
 
@@ -191,7 +193,7 @@ def test_when_everything_failed_the_search_goes_on_at_random() -> None:
         ([1.0, 2.0], "must be a number"),
         ({}, "must be a number"),
         (1 + 2j, "must be a number"),
-        (float("inf"), "must be finite, but got one that is infinite; tell None for a failed trial"),
+        (float("inf"), "must be finite, but got an infinite one; use None for a failed trial"),
         (-np.inf, "must be finite"),
         (10**400, "must be finite"),
         (np.True_, "must be a number"),
@@ -359,7 +361,7 @@ def test_a_start_of_another_space_is_reconciled_and_logged(caplog: pytest.LogCap
     start = Start(Space({"x": Float(-5, 5)}), [{"x": -3.0}, {"x": 0.5}])
     with caplog.at_level(logging.WARNING, logger="headstart"):
         optimizer = Optimizer(PLANE, init=start, seed=0)
-    assert "the start has another space" in caplog.text
+    assert "the start has another search space" in caplog.text
     assert all(PLANE.contains(config) for config in run(optimizer, 2))
 
 
@@ -376,7 +378,7 @@ def test_a_history_of_another_space_is_reconciled_and_logged(caplog: pytest.LogC
     other = Space({name: parameter for name, parameter in MIXED.items() if name != "shrink"})
     with caplog.at_level(logging.WARNING, logger="headstart"):
         optimizer = Optimizer(MIXED, make(other, tasks=3), init="rbi", n_init=2, surrogate="gp", seed=0)
-    assert "the history has another space; brought over" in caplog.text
+    assert "the history has another search space; converted" in caplog.text
     assert "shrink" in caplog.text
     assert all(MIXED.contains(config) for config in run(optimizer, 3))
 
@@ -442,10 +444,10 @@ def test_failures_that_change_what_was_seen_do_not_disturb_the_memory() -> None:
     ("change", "message"),
     [
         ({"format": 9}, "not the state of an optimizer"),
-        ({"seed": 5}, "another seed"),
-        ({"direction": "maximize"}, "another direction"),
-        ({"n_init": 7}, "another n_init"),
-        ({"space": {}}, "another space"),
+        ({"seed": 5}, "the state has seed=5, but this optimizer has seed="),
+        ({"direction": "maximize"}, "the state has direction='maximize', but"),
+        ({"n_init": 7}, "the state has n_init=7, but this optimizer has n_init="),
+        ({"space": {}}, "the state has space={}, but"),
         ({"trials": [{"config": {"x": 9.0, "y": 1.0}, "value": 1.0, "origin": "told"}]}, "damaged.*'x' is 9.0"),
         ({"trials": [{"config": {"x": 0.0, "y": 1.0}, "origin": "told"}]}, "damaged.*value"),
         ({"trials": [{"config": {"x": 0.0, "y": 1.0}, "value": "a", "origin": "told"}]}, "damaged.*number"),
@@ -461,10 +463,29 @@ def test_a_state_that_does_not_fit_is_refused(change: dict[str, Any], message: s
     optimizer.restore(state)
 
 
+def test_a_state_of_the_first_format_continues_with_the_criterion_it_had() -> None:
+    """Format 1 wrote "ei" for what is now "auto"."""
+    first = Optimizer(PLANE, n_init=3, seed=4)
+    for _ in range(5):
+        config = first.ask()
+        first.tell(config, loss(config))
+    old = {**first.state(), "format": 1, "acquisition": "ei"}
+    following = first.ask()
+    for acquisition in ("auto", "ei"):
+        assert Optimizer(PLANE, n_init=3, seed=4, acquisition=acquisition).restore(old).ask() == following
+    with pytest.raises(ValueError, match="the state has acquisition='ei', but this optimizer has acquisition='pi'"):
+        Optimizer(PLANE, n_init=3, seed=4, acquisition="pi").restore(old)
+
+
+def test_a_strategy_object_that_learns_needs_a_history() -> None:
+    with pytest.raises(ValueError, match=r"init=RandomBest\(\) learns from past runs; pass a history with history="):
+        Optimizer(PLANE, init=RandomBest(), seed=0)
+
+
 def test_only_a_new_optimizer_takes_over_a_state() -> None:
     optimizer = Optimizer(PLANE, seed=0)
     optimizer.ask()
-    with pytest.raises(ValueError, match="has not been used yet"):
+    with pytest.raises(ValueError, match="has trials already; restore the state into a new one"):
         optimizer.restore(Optimizer(PLANE, seed=0).state())
 
 
@@ -559,7 +580,7 @@ def test_a_value_that_is_none_is_a_failed_trial(value: Any, caplog: pytest.LogCa
     assert [trial.failed for trial in result.trials] == [True] * 3
     quiet = value is None or value != value
     assert ("counts as failed" in caplog.text) != quiet
-    with pytest.raises(ValueError, match="none of the 3 trials has succeeded, so there is no best one"):
+    with pytest.raises(ValueError, match="none of the 3 trials succeeded, so there is no best one"):
         _ = result.best_config
 
 
@@ -567,7 +588,7 @@ def test_an_objective_that_always_fails_uses_all_its_trials() -> None:
     result = minimize(lambda config: 1 / 0, PLANE, 12, seed=0)
     assert len(result.trials) == 12
     assert len({str(trial.config) for trial in result.trials}) == 12
-    with pytest.raises(ValueError, match="none of the 12 trials has succeeded"):
+    with pytest.raises(ValueError, match="none of the 12 trials succeeded"):
         _ = result.best_value
 
 
@@ -611,7 +632,7 @@ def test_the_number_of_trials_must_be_a_positive_whole_number(n_trials: Any) -> 
 def test_fewer_trials_than_n_init_is_said(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING, logger="headstart"):
         result = minimize(loss, PLANE, 4, seed=0)
-    assert "n_init=10, but there are only 4 trials" in caplog.text
+    assert "n_init=10 is more than n_trials=4" in caplog.text
     assert [trial.origin for trial in result.trials] == ["random"] * 4
 
 

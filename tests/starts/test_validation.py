@@ -56,12 +56,12 @@ def test_when_tasks_are_alike_the_evidence_says_how_much_it_saves():
 def test_when_tasks_have_nothing_in_common_it_says_so_plainly():
     found = hs.evidence(unrelated(), n=4, methods=("li",))
     assert not found.helps
-    assert "the past does not help" in found.summary
+    assert "the history does not help" in found.summary
     assert found.summary.endswith("Start without it.")
     two = hs.evidence(unrelated(), n=4, methods=("li", "rbi"))
     other = next(name for name in ("li", "rbi") if name != two.best_method)
     turned = hs.evidence(unrelated(), n=4, methods=(other, two.best_method))
-    assert turned.summary.endswith(f"Start without it, or look at '{two.best_method}' alone.")
+    assert turned.summary.endswith(f"Start without it, or check '{two.best_method}' alone.")
 
 
 def test_the_answer_is_about_the_first_method_named_and_the_best_is_named_too():
@@ -80,7 +80,7 @@ def test_where_random_search_has_soon_tried_everything_the_gain_is_given_instead
     """Five configurations: after five trials every search has found the best."""
     found = hs.evidence(alike(evaluations=5), n=5, methods=("rbi",))
     assert found.helps
-    assert found.summary.startswith("Over the first 5 trials 'rbi' is nearer to a task's best than random search by ")
+    assert found.summary.startswith("Over the first 5 trials 'rbi' is closer to a task's best than random search by ")
     assert f"{found.gain[0]:.3f} of its range" in found.summary
 
 

@@ -1,7 +1,7 @@
 """Local maxima in the unit cube, uphill from many points at once.
 
-Quasi-Newton steps (BFGS) with a projection onto the cube. A step that does not rise enough (Armijo) is shortened in the
-next round, so that every round costs one call of the function for all points.
+Quasi-Newton steps (BFGS), projected onto the cube. A step that does not rise enough (Armijo) is shortened in the next
+round, so each round costs one call of the function for all points together.
 
 | symbol | name     | shape     | meaning                                              |
 | ------ | -------- | --------- | ---------------------------------------------------- |
@@ -20,12 +20,13 @@ import numpy as np
 
 from headstart._support.types import Array, Mask
 
+# Usual values for line searches (ENOUGH is that of Nocedal and Wright, section 3.1); the others are guesses.
 STEPS = 30
-LONGEST = 0.5  # change of one coordinate in a step
-FIRST = 0.05  # and while the curvature is unknown
+LONGEST = 0.5  # largest change of a coordinate in a step
+FIRST = 0.05  # the same while the curvature is unknown
 SHORTER = 0.25  # factor for a step that did not rise enough
-ENOUGH = 1e-4  # share of the rise that the slope promises, as usual for Armijo's rule
-STILL = 1e-7  # steps and rises below this end the climb; the search cannot tell such points apart
+ENOUGH = 1e-4  # share of the rise predicted by the slope that a step must reach
+STILL = 1e-7  # the climb ends when all steps or rises are smaller
 
 
 Scored: TypeAlias = Callable[[Array], tuple[Array, Array] | None]

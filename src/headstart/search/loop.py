@@ -1,4 +1,4 @@
-"""The whole search in one call: ask, evaluate, tell, until the trials are used up."""
+"""The whole search in one call: ask, evaluate, tell, until all trials are done."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from headstart._support.log import log
 from headstart._support.progress import Progress
 from headstart.errors import ExhaustedError
 from headstart.history import Features, History
-from headstart.search.optimizer import Optimizer, Trial, best_of_trials, number
+from headstart.search.optimizer import Optimizer
+from headstart.search.trials import BestTrial, Trial, number
 from headstart.space import Config
 
 Objective = Callable[[Config], Any]
@@ -21,33 +22,18 @@ Callback = Callable[[Optimizer, Trial], Any]
 
 
 @dataclass(frozen=True)
-class Result:
-    """What a search found.
+class Result(BestTrial):
+    """The outcome of a search.
 
-    trials: every trial, in order. interrupted: whether the search was stopped by the keyboard before its end.
-    state: for `restore` of an `Optimizer` made with the same arguments, to go on from here; if n_trials was less
-    than n_init, the whole search was the start, and that of an `Optimizer` with n_init=n_trials.
+    trials: all trials, in order. interrupted: whether Ctrl-C stopped the search early. state: for `restore` of an
+    `Optimizer` made with the same arguments, to continue from here. If n_trials was below n_init, that is one with
+    n_init=n_trials.
     """
 
     trials: list[Trial] = field(repr=False)
     direction: str
     interrupted: bool
     state: dict[str, Any] = field(repr=False)
-
-    @property
-    def best_trial(self) -> Trial:
-        """The first of the best trials; an error if none succeeded."""
-        return best_of_trials(self.trials, self.direction)
-
-    @property
-    def best_config(self) -> Config:
-        return self.best_trial.config
-
-    @property
-    def best_value(self) -> float:
-        value = self.best_trial.value
-        assert value is not None
-        return value
 
 
 def minimize(
@@ -68,24 +54,24 @@ def minimize(
     progress: bool | None = None,
     catch: type[Exception] | tuple[type[Exception], ...] = Exception,
 ) -> Result:
-    """Search for the configuration with the least (or, if `direction` says so, the greatest) value.
+    """Search for the configuration with the lowest value, or the highest if direction="maximize".
 
-    objective: from a configuration to its value; None or NaN if it failed. An exception, or a value that is
-        no finite number, is logged and counts as a failed trial.
+    objective: takes a configuration and returns its value, or None or NaN if it failed. An exception or any other value
+        is logged and counts as a failed trial.
     callback: called with the optimizer and the trial after every trial; the search ends if it returns True.
-    progress: whether to show how far the search is; None: only on a terminal.
-    catch: which of the objective's exceptions count as failures; `()` lets all of them through.
-    The other arguments are those of `Optimizer`.
+    progress: whether to show a progress bar; None shows one on a terminal only.
+    catch: the exceptions of the objective that count as failures; `()` lets all of them through.
+    All other arguments are those of `Optimizer`.
 
-    The search also ends when every configuration of a finite space has been tried, and on an interrupt
-    (Ctrl-C), with everything so far in the result.
+    The search also ends when every configuration of a finite space has been tried, and on Ctrl-C; the result then holds
+    all trials so far.
 
     >>> result = minimize(lambda config: (config["x"] - 1) ** 2, Space({"x": Float(-5, 5)}), n_trials=20)
     >>> result.best_config
     """
     n_trials = whole("n_trials", n_trials, 1)
     if n_trials < n_init:
-        log.warning("n_init=%d, but there are only %d trials: all of them belong to the start", n_init, n_trials)
+        log.warning("n_init=%d is more than n_trials=%d, so the whole search is the start", n_init, n_trials)
         n_init = n_trials
     optimizer = Optimizer(space, history, init, n_init, surrogate, acquisition, features, candidates, direction, seed)
     interrupted = False
@@ -94,7 +80,7 @@ def minimize(
     except KeyboardInterrupt:
         interrupted = True
         log.warning("interrupted after %d of %d trials", len(optimizer.trials), n_trials)
-    # What was running when the interrupt came would be asked for again.
+    # A trial that the interrupt cut off is proposed again.
     state = {**optimizer.state(), "pending": []}
     return Result(optimizer.trials, direction, interrupted, state)
 
@@ -127,7 +113,7 @@ def _loop(
 def _evaluated(
     objective: Objective, config: Config, i: int, catch: type[Exception] | tuple[type[Exception], ...]
 ) -> float | None:
-    """The objective's value; None, and the reason in the log, if there is none."""
+    """The objective's value; None if it failed, with the reason in the log."""
     try:
         value = objective(dict(config))
     except catch as error:

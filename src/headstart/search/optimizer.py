@@ -1,7 +1,7 @@
-"""The search: a strategy first, then a surrogate (Algorithm 1 of the papers), asked and told step by step.
+"""The search, step by step: first a strategy proposes, then a surrogate (Algorithm 1 of the papers).
 
-Everything an answer depends on is the seed and what has been told: the state of a run is its trials, so it can
-be written as JSON after any step and continued identically.
+A proposal depends on the seed and on the trials so far, and on nothing else. So the state of a search is its trials: it
+can be written as JSON after any step and continued identically.
 """
 
 from __future__ import annotations
@@ -22,11 +22,12 @@ from headstart.errors import ArgumentError, ExhaustedError, FormatError
 from headstart.history import Features, History
 from headstart.history.history import checked, checked_features
 from headstart.search.proposal import best_candidate, best_in_space
+from headstart.search.trials import BestTrial, Trial, number
 from headstart.space import Config, Space, as_space
 from headstart.space.reconciliation import report
 from headstart.space.rows import unrepeated
 from headstart.starts.start import Start
-from headstart.strategies.base import Planned, Run, Told, anywhere, configurations, fresh
+from headstart.strategies.base import Planned, Run, Strategy, Told, anywhere, configurations, fresh
 from headstart.strategies.candidates import Candidates
 from headstart.strategies.metric import surrogate_after
 from headstart.strategies.names import resolve_strategy
@@ -39,25 +40,8 @@ FORMAT = 2  # of the state; 1 had no acquisition "auto"
 
 
 @dataclass(frozen=True)
-class Trial:
-    """One trial of a run: what was tried, what came out, and where the proposal came from.
-
-    value: in the user's direction; None if the trial failed. origin: "start" (a given Start), "strategy",
-    "surrogate", "random", or "told" for a configuration that was never asked for.
-    """
-
-    config: Config
-    value: float | None
-    origin: str
-
-    @property
-    def failed(self) -> bool:
-        return self.value is None
-
-
-@dataclass(frozen=True)
 class _Asked:
-    """A configuration (a row of V) on its way, and the proposal it stands for if that was not on the list."""
+    """A configuration on its way (a row of V). proposed: the strategy's proposal, if that was not on the list."""
 
     v: Array
     origin: str
@@ -66,22 +50,23 @@ class _Asked:
 
 @dataclass(frozen=True)
 class _Entry:
-    """A trial as the models see it: minimised; NaN: failed."""
+    """A finished trial. loss: minimised; NaN if it failed."""
 
     asked: _Asked
     trial: Trial
     loss: float
 
 
-class Optimizer:
-    """Ask for a configuration, tell what it gave, over and over.
+class Optimizer(BestTrial):
+    """Ask for a configuration, evaluate it, tell the result, and repeat.
 
-    space: a Space, or what `as_space` makes one of.
-    history: the past; brought over to `space` if it has another one.
-    init: the strategy of the first `n_init` trials: a name, a strategy object, or a `Start`.
-    surrogate: what proposes the others: a name or an object.
-    acquisition: "ei", "log_ei", "pi" or "lcb"; "auto": the surrogate's own criterion if it has one, else "ei".
-    features: the new task's meta-features. candidates: the only configurations to choose from.
+    space: a `Space`, or anything that `as_space` accepts.
+    history: past runs. If they have another space, they are converted to this one, and the changes are logged.
+    init: proposes the first `n_init` trials: the name of a strategy, a strategy object, or a `Start`.
+    surrogate: proposes all later trials: a name or an object.
+    acquisition: "ei", "log_ei", "pi" or "lcb"; "auto" uses the surrogate's own criterion, or "ei" if it has none.
+    features: the new task's meta-features.
+    candidates: if given, the only configurations to choose from.
     """
 
     @one_thread
@@ -111,18 +96,26 @@ class Optimizer:
         self._pending: list[_Asked] = []
         strategy_rng, surrogate_rng, models_rng = (np.random.default_rng([self.seed, i]) for i in range(3))
         models = None if self.history is None else TaskModels(self.history, rng=models_rng, allowed=self._allowed)
+        self._run: Run
         if isinstance(init, Start):
             plan = unrepeated(init.fitted(self.space).V)
             self.n_init = min(self.n_init, len(plan))
-            self._run: Run = Planned(plan, self.space)
-            self._origin = "start"
+            self._run, self._origin = Planned(plan, self.space), "start"
         else:
             strategy = resolve_strategy(init, history=models is not None, seed=self.seed)
-            known: Any = models or NewTask(self.space, self._allowed)
-            self._run = strategy.begin(known, n=self.n_init, features=features, rng=strategy_rng)
+            self._run = self._begun(strategy, models, features, strategy_rng)
             self._origin = "random" if isinstance(strategy, Random) else "strategy"
             surrogate = surrogate_after(strategy, surrogate)
         self._model = resolve_surrogate(surrogate).begin(self.space, models, features=features, rng=surrogate_rng)
+
+    def _begun(
+        self, strategy: Strategy, models: TaskModels | None, features: Features | None, rng: np.random.Generator
+    ) -> Run:
+        if models is not None:
+            return strategy.begin(models, n=self.n_init, features=features, rng=rng)
+        if not isinstance(strategy, Random):
+            raise ArgumentError(f"init={strategy!r} learns from past runs", "pass a history with {history}")
+        return strategy.begin(NewTask(self.space, self._allowed), n=self.n_init, features=features, rng=rng)
 
     @property
     def _allowed(self) -> Array | None:
@@ -132,7 +125,7 @@ class Optimizer:
 
     @one_thread
     def ask(self) -> Config:
-        """The next configuration to try; may be called again before it is told (parallel workers)."""
+        """The next configuration to try. Parallel workers may ask again before the last result is in."""
         told = self._told()
         v, origin = self.propose(told, starting=len(told) < self.n_init)
         if self._candidates is None or self._given is None:
@@ -149,15 +142,16 @@ class Optimizer:
 
     @one_thread
     def propose(self, told: Told, *, starting: bool) -> tuple[Array, str]:
-        """The next configuration as a row of V, and its origin; nothing is remembered.
+        """The next configuration as a row of V, and its origin. This leaves the optimizer unchanged.
 
-        told: every trial, with NaN for those that run; starting: ask the strategy, not the surrogate.
+        told: all trials, with a loss of NaN for those that are still running. starting: ask the strategy, not the
+        surrogate.
         """
         return self._from_strategy(told) if starting else self._from_surrogate(told)
 
     def _from_strategy(self, told: Told) -> tuple[Array, str]:
         for asked in (*(entry.asked for entry in self._entries), *self._pending):
-            if asked.proposed is not None:  # used up, though it was moved to the list before it was tried
+            if asked.proposed is not None:  # must not come again, although a candidate was tried in its place
                 told = told.and_(asked.proposed)
         try:
             return self._run.ask(told), self._origin
@@ -169,7 +163,7 @@ class Optimizer:
         if not len(known):
             return self._anywhere(told), "random"
         posterior = self._model.fit(self.space.encode_values(known.V), known.losses)
-        for z in self.space.encode_values(told.V[np.isnan(told.losses)]):  # running: as if told what is expected
+        for z in self.space.encode_values(told.V[np.isnan(told.losses)]):  # still running: assume the expected loss
             posterior = posterior.extend(z, float(posterior.predict(z[None])[0][0]))
         acquisition = Acquisition(self.acquisition, len(told), self.space.width)
         if self._candidates is not None:
@@ -193,7 +187,7 @@ class Optimizer:
         return f"all {what} have been tried{running}; there is nothing left to ask for"
 
     def _told(self) -> Told:
-        """All trials so far: failed ones as the worst seen, running ones without a loss."""
+        """All trials so far. Failed ones count as the worst seen; running ones have no loss."""
         losses = np.array([entry.loss for entry in self._entries], dtype=float)
         if np.isfinite(losses).any():
             losses = np.where(np.isnan(losses), np.nanmax(losses), losses)
@@ -204,7 +198,7 @@ class Optimizer:
     # -- telling -----------------------------------------------------------------------------------------
 
     def tell(self, config: Mapping[str, Any], value: float | None) -> None:
-        """What a configuration gave; None or NaN if it failed. It need not have been asked for."""
+        """Report the value of a configuration; None or NaN if the trial failed. Any configuration may be reported."""
         result = number(value)
         v = self.space.to_values([config])[0]
         place = next((i for i, a in enumerate(self._pending) if np.array_equal(a.v, v, equal_nan=True)), None)
@@ -221,33 +215,18 @@ class Optimizer:
 
     @property
     def trials(self) -> list[Trial]:
-        """Every trial that was told, in order."""
+        """All finished trials, in order."""
         return [entry.trial for entry in self._entries]
 
     @property
     def pending(self) -> list[Config]:
-        """What was asked for and not told yet."""
+        """Configurations that were proposed and have no result yet."""
         return self._configs(self._pending)
-
-    @property
-    def best_trial(self) -> Trial:
-        """The first of the best trials; an error if none succeeded."""
-        return best_of_trials(self.trials, self.direction)
-
-    @property
-    def best_config(self) -> Config:
-        return self.best_trial.config
-
-    @property
-    def best_value(self) -> float:
-        value = self.best_trial.value
-        assert value is not None
-        return value
 
     # -- state -------------------------------------------------------------------------------------------
 
     def state(self) -> dict[str, Any]:
-        """What a run needs to go on, as plain JSON: give it to `restore` of an Optimizer made the same way."""
+        """The state of the search as plain JSON, for `restore` of an Optimizer made with the same arguments."""
         entries = self._entries
         values = [entry.trial.value for entry in entries]
         told = self._asked_json([entry.asked for entry in entries])
@@ -259,31 +238,28 @@ class Optimizer:
         }
 
     def restore(self, state: Mapping[str, Any]) -> Optimizer:
-        """Take over the trials of `state`; the optimizer must have been made with the same arguments."""
+        """Continue from a state. This optimizer must be new and have been made with the same arguments."""
         if self._entries or self._pending:
-            raise ArgumentError("only an optimizer that has not been used yet can take over a state")
+            raise ArgumentError("this optimizer has trials already", "restore the state into a new one")
         if not isinstance(state, Mapping) or state.get("format") not in (1, FORMAT):
-            raise FormatError("this is not the state of an optimizer, or one of an unknown version")
+            raise FormatError("this is not the state of an optimizer, or its version is unknown")
         for name, mine in self._settings().items():
-            before = state["format"] == 1 and name == "acquisition" and state.get(name) == "ei"
-            if before and mine in ("auto", "ei"):  # format 1 wrote "ei" for what is now "auto"
-                continue
-            if state.get(name) != mine:
-                raise ArgumentError(
-                    f"the state has another {name} ({state.get(name)!r}) than this optimizer ({mine!r})"
-                )
+            theirs = state.get(name)
+            renamed = state["format"] == 1 and name == "acquisition" and theirs == "ei" and mine == "auto"
+            if theirs != mine and not renamed:  # format 1 wrote "ei" for what is now "auto"
+                raise ArgumentError(f"the state has {name}={theirs!r}, but this optimizer has {name}={mine!r}")
         try:
             entries = [
                 self._entry(self._asked(told), dict(told["config"]), number(told["value"])) for told in state["trials"]
             ]
             pending = [self._asked(asked) for asked in state["pending"]]
         except (KeyError, TypeError, ValueError) as error:
-            raise ArgumentError(f"the state is damaged: {error}") from error
+            raise FormatError(f"the state is damaged: {error}") from error
         self._entries, self._pending = entries, pending
         return self
 
     def _settings(self) -> dict[str, Any]:
-        """The arguments on which the continuation of a run depends, as far as they are plain JSON."""
+        """The arguments that decide how the search continues, as far as they are plain JSON."""
         return {
             "seed": self.seed,
             "space": self.space.to_json(),
@@ -310,28 +286,19 @@ class Optimizer:
         return _Asked(v, str(entry["origin"]), proposed)
 
 
-def best_of_trials(trials: Sequence[Trial], direction: str) -> Trial:
-    """The first of the best trials."""
-    there = [trial for trial in trials if trial.value is not None]
-    if not there:
-        tried = f"none of the {len(trials)} trials has succeeded" if trials else "no trial has been told yet"
-        raise ArgumentError(f"{tried}, so there is no best one")
-    return min(there, key=lambda trial: turned(trial.value or 0.0, direction))
-
-
 def _seed(seed: int | None) -> int:
-    """The seed itself, or a new one that is not known beforehand."""
+    """The seed itself; a fresh one if there is none."""
     if seed is None:
         return int(np.random.SeedSequence().generate_state(1, np.uint64)[0] >> 1)
     return whole("seed", seed, 0, or_none=True)
 
 
 def _fitting(history: History, space: Space) -> History:
-    """The history in this space; what had to change is logged."""
+    """The history converted to this space; the changes are logged."""
     if history.space == space:
         return history
     moved, changes = history.moved_to(space)
-    log.warning("the history has another space; brought over:\n%s", report(changes))
+    log.warning("the history has another search space; converted:\n%s", report(changes))
     return moved
 
 
@@ -339,21 +306,3 @@ def _candidates(space: Space, candidates: Sequence[Mapping[str, Any]]) -> Candid
     if not len(candidates):
         raise ArgumentError("candidates is empty", "leave it out to search the whole space")
     return Candidates(space, space.to_values(candidates))
-
-
-def number(value: Any) -> float | None:
-    """A finite number, or None for a failed trial."""
-    if value is None:
-        return None
-    text = f"a value must be a number, or None for a failed trial, but got {value!r}"
-    if isinstance(value, (str, bytes, bool, np.bool_)):
-        raise ArgumentError(text)
-    try:
-        result = float(value)
-    except OverflowError:
-        result = math.inf
-    except (TypeError, ValueError):
-        raise ArgumentError(text) from None
-    if math.isinf(result):
-        raise ArgumentError("a value must be finite, but got one that is infinite; tell None for a failed trial")
-    return None if math.isnan(result) else result

@@ -1,8 +1,8 @@
-"""The next configuration: where a posterior's acquisition is greatest.
+"""Maximising the acquisition function: which configuration the surrogate proposes next.
 
-Over a list of candidates the maximum is exact. Over a space it is sought from many starts: points all over
-the space and the surroundings of the best trials. The most promising ones are improved by quasi-Newton steps
-on their numbers and by changing one choice or whole number at a time, always judged on valid configurations.
+Over a list of candidates the maximum is exact. Over a space, the search begins at points spread over the whole space
+and at points near the best trials. The most promising ones are improved by quasi-Newton steps on their numbers and by
+changing one choice or whole number at a time. Only valid configurations are compared.
 """
 
 from __future__ import annotations
@@ -20,16 +20,20 @@ from headstart.strategies.base import LISTABLE, Told, anywhere
 from headstart.strategies.candidates import Candidates
 from headstart.surrogates.base import Acquisition, Posterior
 
-SPREAD = 512  # starts all over the space
-NEAR = 64  # starts around each of the best trials
-BEST = 3  # trials whose surroundings are searched
-CLIMBERS = 4  # starts of either kind that are improved
-CLOSE = 0.05  # root mean square difference below which two starts count as one
-ROUNDS = 2  # of steps on the numbers and changes of the rest
+# Sizes of the search. `benchmarks/speed.py` shows their cost and `benchmarks/cold_search.py` their worth; they were not
+# swept one by one.
+SPREAD = 512  # points spread over the space
+NEAR = 64  # points near each of the best trials
+BEST = 3  # how many of the best trials
+CLIMBERS = 4  # points of each kind that are improved
+CLOSE = 0.05  # points with a smaller root mean square difference count as one
+ROUNDS = 2  # rounds of steps on the numbers and changes of the rest
+WIDTHS = (-3.0, -0.5)  # decimal logarithms of the smallest and largest jitter near a trial
+JITTERED = 0.5  # share of the numbers that are jittered
 
 
 def best_candidate(posterior: Posterior, candidates: Candidates, told: Told, acquisition: Acquisition) -> Array | None:
-    """The untried candidate with the greatest acquisition (the first of equals), or None."""
+    """The untried candidate with the highest acquisition (the first of equals); None if all have been tried."""
     free = ~among(candidates.V, told.V)
     if not free.any():
         return None
@@ -40,7 +44,7 @@ def best_candidate(posterior: Posterior, candidates: Candidates, told: Told, acq
 def best_in_space(
     posterior: Posterior, space: Space, told: Told, acquisition: Acquisition, *, rng: np.random.Generator
 ) -> Array | None:
-    """The untried configuration with the greatest acquisition that was found, or None if all were tried."""
+    """The best untried configuration that was found; None if all have been tried."""
     if space.size <= LISTABLE:
         return best_candidate(posterior, Candidates(space, space.grid()), told, acquisition)
 
@@ -58,7 +62,7 @@ def best_in_space(
         top = ranked(top, moved, neighbours(space, top[:1]), neighbours(space, moved[:1]))[:CLIMBERS]
     if len(top):
         return np.asarray(top[0])
-    rest = anywhere(space, int(rng.integers(2**32)))  # a finite space that is nearly used up
+    rest = anywhere(space, int(rng.integers(2**32)))  # nearly all of a finite space has been tried
     return next((v for v in rest if v not in told), None)
 
 
@@ -82,15 +86,15 @@ def _best(told: Told) -> Array:
 
 
 def around(space: Space, V: Array, *, rng: np.random.Generator) -> Array:
-    """Each row NEAR times with about half of its numbers jittered, at scales from coarse to fine."""
+    """NEAR copies of each row with about half of the numbers jittered, at scales from coarse to fine."""
     Z = np.repeat(space.encode_values(V), NEAR, axis=0)
-    movable = np.repeat(_movable(space, V), NEAR, axis=0) & (rng.random(Z.shape) < 0.5)
-    scale = 10.0 ** rng.uniform(-3, -0.5, (len(Z), 1))
+    movable = np.repeat(_movable(space, V), NEAR, axis=0) & (rng.random(Z.shape) < JITTERED)
+    scale = 10.0 ** rng.uniform(*WIDTHS, (len(Z), 1))
     return space.decode_values(np.clip(Z + movable * scale * rng.normal(size=Z.shape), 0.0, 1.0))
 
 
 def _movable(space: Space, V: Array) -> Mask:
-    """Where the encoding holds the active numbers of each configuration."""
+    """Which entries of the encoding are active numbers, for each row of V."""
     mask = np.zeros((len(V), space.width), dtype=bool)
     for j, name in enumerate(space):
         if not isinstance(space[name], Categorical):
@@ -99,7 +103,7 @@ def _movable(space: Space, V: Array) -> Mask:
 
 
 def _climbed(posterior: Posterior, space: Space, V: Array, acquisition: Acquisition) -> Array:
-    """Every row with its active numbers moved uphill, if the posterior has gradients; choices stay."""
+    """The rows with their active numbers moved uphill, if the posterior has gradients. Choices stay."""
     movable = _movable(space, V)
     if not movable.any():
         return V
@@ -111,7 +115,7 @@ def _climbed(posterior: Posterior, space: Space, V: Array, acquisition: Acquisit
 
 
 def neighbours(space: Space, V: Array) -> Array:
-    """Every row with one choice changed, or one number that has steps moved by a step.
+    """All rows that differ from a row of V in one choice, or by one step in a number that has steps.
 
     Parameters that become active take the middle of their range.
     """
@@ -139,7 +143,7 @@ def _others(space: Space, name: str, value: float) -> list[float]:
 
 
 def completed(space: Space, V: Array) -> Array:
-    """Rows made valid after a change: inactive parameters out, newly active ones in the middle."""
+    """Valid rows after a change: inactive parameters are removed, newly active ones take the middle of their range."""
     V = V.copy()
     for name in space.parents_first:
         j, parameter = space.names.index(name), space[name]

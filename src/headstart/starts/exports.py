@@ -1,6 +1,6 @@
-"""A start in the form that other optimisers read: a list of dictionaries, as `points_to_evaluate` takes them.
+"""A start in the formats of other optimisers: a list of dictionaries, as for `points_to_evaluate`.
 
-What the targets differ in:
+The targets differ in two ways:
 
 | target                           | a parameter that is inactive | a choice is     |
 | -------------------------------- | ---------------------------- | --------------- |
@@ -8,10 +8,10 @@ What the targets differ in:
 | hyperopt                         | left out                     | its index       |
 | flaml, syne-tune                 | the middle of its range      | the value       |
 
-FLAML and Syne Tune know only flat spaces, in which every parameter always has a value; a value that the
-objective does not look at does no harm, and a fixed one keeps their models from learning noise.
+In FLAML and Syne Tune, search spaces are flat: every parameter always has a value. A value that the objective ignores
+does no harm, and a constant one keeps their models from learning noise.
 
-Search spaces for these targets, which need the target's package, are in `headstart.adapters`.
+The search spaces for these targets need the target's package. They are in `headstart.adapters`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ TARGETS = ("json", "csv", "optuna", "ray", "smac", "hyperopt", "flaml", "syne-tu
 
 
 def points(start: Start, to: str = "json") -> list[Config]:
-    """The start's configurations as the target takes them, best first.
+    """The start's configurations in the format of the target, in their order.
 
     >>> points(start, to="hyperopt")  # doctest: +SKIP
     [{'kernel': 0, 'C': 10.6, 'gamma': 0.015}, ...]
@@ -52,13 +52,13 @@ def points(start: Start, to: str = "json") -> list[Config]:
 
 
 def filled(space: Space, config: Config) -> Config:
-    """The configuration with the middle of the range, or the first choice, for what is inactive."""
+    """The configuration with a value for every parameter: inactive ones get mid-range, or the first choice."""
     defaults = defaults_of(space)
     return {name: config[name] if name in config else space[name].native(defaults[name]) for name in space}
 
 
 def _with_indices(space: Space, config: Config) -> Config:
-    """As hyperopt has it: a choice by its index, and so a number of a grid with steps."""
+    """The format of hyperopt: the index of each choice, and of each number with steps."""
     return {name: _index(space[name], value) for name, value in config.items()}
 
 

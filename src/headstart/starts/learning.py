@@ -1,4 +1,4 @@
-"""From a history to a start."""
+"""Learning a start from a history."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from headstart.transfer.models import TaskModels
 def learn(
     history: History, n: int = 10, method: Any = "auto", features: Features | None = None, seed: int = 0
 ) -> Start:
-    """The n configurations to try first on a new task.
+    """Learn the n configurations to try first on a new task.
 
-    method: a strategy's name or object. features: the new task's meta-features, for the methods that use them.
-    Adaptive methods give what they would propose if nothing were told in between.
+    method: the name of a strategy, or a strategy object. features: the new task's meta-features, for methods that use
+    them. Adaptive methods propose as if no results came in.
     """
     history, features = checked(history), checked_features(features)
     n, seed = whole("n", n, 1), whole("seed", seed, 0)

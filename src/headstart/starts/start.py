@@ -1,6 +1,6 @@
-"""A learned start: the configurations to try first, as an object and as a file anyone may read.
+"""A start: the configurations to try first, as an object and as a readable file.
 
-The file holds the configurations, the space, and how they were learned; no runs and no meta-features.
+The file holds the configurations, the search space, and how they were learned. It holds no runs and no meta-features.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from headstart._support.files import read_json, replacing, write_json
 from headstart._support.log import log
 from headstart._support.types import Array
 from headstart._support.wording import text_table
-from headstart.errors import ArgumentError
+from headstart.errors import ArgumentError, FormatError, SpaceError
 from headstart.space import Config, Reconciled, Space, as_space, reconcile
 from headstart.starts.exports import exported, points
 
@@ -24,10 +24,11 @@ FORMAT = 1
 
 @dataclass(frozen=True)
 class Start:
-    """Configurations to try first, best first.
+    """Configurations to try first, in this order.
 
-    serves: for each, on how many past tasks it is the best of the start. expected: the mean scaled loss (0 the
-    best, 1 the worst seen on a task) that the start is expected to have reached after it.
+    serves: for each configuration, the number of past tasks on which it is the best of the start.
+    expected: for each configuration, the expected lowest loss so far, averaged over tasks (0 is a task's best, 1 its
+    worst).
     """
 
     space: Space
@@ -57,7 +58,7 @@ class Start:
         return iter(self.configs)
 
     def rows(self) -> list[tuple[str, ...]]:
-        """The start as a table of text, its header first."""
+        """The start as rows of text, with a header."""
         rows = [("", *self.space, "serves", "expected")]
         for i, config in enumerate(self.configs):
             cells = [_short(config[name]) if name in config else "" for name in self.space]
@@ -75,36 +76,36 @@ class Start:
         return replace(self, configs=self.configs[:n], serves=self.serves[:n], expected=self.expected[:n])
 
     def reconciled(self, space: Any, rename: Mapping[str, str] | None = None) -> tuple[Start, Reconciled]:
-        """This start in another space, and the report of what became of its parameters."""
+        """This start converted to another space, with a report on each parameter."""
         space = as_space(space)
         result = reconcile(self.space, space, self.configs, rename=rename)
         if not result.configs:
-            raise ArgumentError(f"no configuration of the start can be carried over to the new space:\n{result}")
+            raise SpaceError(f"no configuration of the start fits the new search space:\n{result}")
         serves = [self.serves[i] for i in result.rows] if self.serves else []
         expected = [self.expected[i] for i in result.rows] if self.expected else []
         start = Start(space, result.configs, serves, expected, self.method, self.seed, self.tasks, self.version)
         return start, result
 
     def fitted(self, space: Any) -> Start:
-        """This start in another space; what had to change is logged."""
+        """This start converted to another space; changes are logged."""
         space = as_space(space)
         if space == self.space:
             return self
         start, result = self.reconciled(space)
         if not result.unchanged:
-            log.warning("the start has another space; brought over:\n%s", result)
+            log.warning("the start has another search space; converted:\n%s", result)
         return start
 
     def points(self, to: str = "json") -> list[Config]:
-        """The configurations as another optimiser takes them: "ray", "hyperopt", … (see `headstart.starts.exports`)."""
+        """The configurations in the format of another optimiser: "ray", "hyperopt" … (see `starts/exports.py`)."""
         return points(self, to)
 
     def exported(self, to: str = "json") -> str:
-        """The text of `points`: JSON, or for "csv" a table."""
+        """`points` as text: JSON, or a table for "csv"."""
         return exported(self, to)
 
     def export(self, path: str | os.PathLike[str], to: str = "json") -> None:
-        """Write that text to a file."""
+        """Write `exported` to a file."""
         text = exported(self, to)
         with replacing(path) as temporary:
             temporary.write_text(text, encoding="utf-8")
@@ -117,12 +118,14 @@ class Start:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Start:
-        """What `save` wrote; the version and every value are checked."""
+        """Read a file that `save` wrote, checking every value."""
         data = read_json(path, "a start file")
         if not isinstance(data, dict) or data.get("headstart") != "start":
-            raise ArgumentError(f"{path} is not a start file of headstart")
+            raise FormatError(f"{path} is not a start file of headstart")
         if data.get("format") != FORMAT:
-            raise ArgumentError(f"{path} has format {data.get('format')!r}; this version of headstart reads {FORMAT}")
+            raise FormatError(
+                f"{path} has format {data.get('format')!r}; this version of headstart reads format {FORMAT}"
+            )
         try:
             return cls(
                 Space.from_json(data["space"]),
@@ -135,7 +138,7 @@ class Start:
                 str(data.get("version", "")),
             )
         except (KeyError, TypeError, ValueError, OverflowError) as error:
-            raise ArgumentError(f"{path} is damaged: {error}") from error
+            raise FormatError(f"{path} is damaged: {error}") from error
 
 
 def _short(value: Any) -> str:

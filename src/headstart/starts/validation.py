@@ -1,7 +1,7 @@
-"""Does the past help? Every past task is left out in turn and started from the others.
+"""Evidence that a start helps: each past task is left out in turn and started from the others.
 
-A left-out task can only be asked about configurations it was evaluated on, so those are the candidates. Random
-search over them needs no simulation: its expected curve is exact.
+The candidates for a left-out task are the configurations it was evaluated on. For random search over them the expected
+curve is known exactly, so it is not simulated.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ if TYPE_CHECKING:
     import pandas as pd
 
 BOOTSTRAPS = 1000
-REPEATS = {"rbi": 10, "random": 10}  # orders that are drawn at random are averaged over this many draws
+REPEATS = {"rbi": 10, "random": 10}  # random methods are averaged over this many draws
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """What leaving out one task after another has shown.
+    """The result of leaving out each task in turn.
 
-    curves: for each method, the scaled distance to each task's best after 1 … n trials, (tasks, n). random: the
-    exact expectation of random search after 1, 2, … trials, (tasks, most).
+    curves: for each method, the scaled distance to each task's best after 1 … n trials, (tasks, n).
+    random: the exact expectation of random search after 1, 2, … trials, (tasks, most).
     """
 
     tasks: list[str]
@@ -77,7 +77,7 @@ class Evidence:
 
     @property
     def method(self) -> str:
-        """The one that the answer is about: the first that was named. Choosing the best afterwards would flatter it."""
+        """The method that the verdict is about: the first one named. Picking the best afterwards would flatter it."""
         return next(iter(self.curves))
 
     @property
@@ -86,9 +86,9 @@ class Evidence:
         return min(self.curves, key=lambda method: float(self.curves[method].mean()))
 
     def random_trials(self, method: str, t: int) -> tuple[float, float, float]:
-        """How many trials random search needs to get where `method` is after t: the number and its interval.
+        """The trials that random search needs to match `method` after t: the number and its 95 % interval.
 
-        Infinite where random search does not get there with all the configurations there are.
+        Infinite if random search does not get there with all candidates.
         """
         curve = self.curves[method][:, t - 1]
         all_in = _first_below(self.random.mean(axis=0), float(curve.mean()))
@@ -104,9 +104,9 @@ class Evidence:
 
     @property
     def gain(self) -> tuple[float, float, float]:
-        """By how much `method` is nearer to a task's best than random search, and the 95 % interval of that.
+        """How much closer `method` comes to a task's best than random search, with its 95 % interval.
 
-        In parts of the task's range, averaged over the first n trials and the tasks, paired over tasks.
+        In units of the task's range, averaged over the first n trials and over tasks, paired by task.
         """
         gain = (self.random[:, : self.n] - self.curves[self.method]).mean(axis=1)
         low, high = np.quantile(gain[self._draws()].mean(axis=1), [0.025, 0.975])
@@ -125,8 +125,8 @@ class Evidence:
         other = self.best_method if self.best_method != method else ""
         if not self.helps:
             return (
-                f"On these {len(self.tasks)} tasks the past does not help: a start learned by '{method}' is not "
-                f"reliably better than random search. Start without it{f', or look at {other!r} alone' * bool(other)}."
+                f"On these {len(self.tasks)} tasks the history does not help: a start learned by '{method}' is not "
+                f"reliably better than random search. Start without it{f', or check {other!r} alone' * bool(other)}."
             )
         number, low, high = self.random_trials(method, t)
         most = self.random.shape[1]
@@ -135,10 +135,10 @@ class Evidence:
                 f"After {t} starts by '{method}' you are where random search is after {_count(number, most)} trials "
                 f"({_count(low, most)}–{_count(high, most)}), on {len(self.tasks)} tasks, each left out in turn."
             )
-        else:  # by then random search has tried most of the configurations there are
+        else:  # random search has tried most candidates by then
             gain, low, high = self.gain
             text = (
-                f"Over the first {self.n} trials '{method}' is nearer to a task's best than random search by "
+                f"Over the first {self.n} trials '{method}' is closer to a task's best than random search by "
                 f"{gain:.3f} of its range ({low:.3f}–{high:.3f}), on {len(self.tasks)} tasks, each left out in turn."
             )
         if self.outliers:
@@ -157,7 +157,7 @@ def _count(number: float, most: int) -> str:
 
 
 def _first_below(curve: Array, level: float) -> float:
-    """After how many trials a falling curve first reaches a level."""
+    """The number of trials after which a falling curve first reaches a level."""
     reached = np.flatnonzero(curve <= level + 1e-12)
     return float(reached[0] + 1) if len(reached) else np.inf
 
@@ -190,10 +190,10 @@ def evidence(
     jobs: int = 1,
     progress: bool | None = None,
 ) -> Evidence:
-    """Leave one task out after another and start it with each method, learned from the others.
+    """Leave out each task in turn, start it with each method learned from the others, and compare with random search.
 
-    jobs: how many tasks at once, through joblib (so any of its backends serves). Methods that need meta-features
-    get those of the left-out task. progress: a bar on standard error; None: if that is a terminal.
+    Methods that need meta-features get those of the left-out task. jobs: tasks at once, through joblib (any of its
+    backends will do). progress: whether to show a progress bar; None shows one on a terminal only.
     """
     history = checked(history)
     n, seed = whole("n", n, 1), whole("seed", seed, 0)
@@ -201,12 +201,12 @@ def evidence(
     if len(history) < 3:
         raise ArgumentError(f"leaving one task out needs at least 3 tasks, but the history has {len(history)}")
     if not methods:
-        raise ArgumentError("methods is empty; name at least one")
+        raise ArgumentError("methods is empty", "name at least one method")
     from joblib import Parallel, delayed
     from joblib.parallel import get_active_backend
 
     names = [strategy_name(method) for method in methods]
-    # Results one by one, for the progress bar; a backend such as Ray's returns whole lists only.
+    # One result at a time, for the progress bar; some backends, such as Ray's, can only return whole lists.
     how = "generator" if get_active_backend()[0].supports_return_generator else "list"
     work = Parallel(n_jobs=jobs, return_as=how)(
         delayed(_left_out)(history, task, n, tuple(methods), seed) for task in history.tasks
