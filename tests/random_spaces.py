@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from headstart._support.types import Scalar
 from headstart.space import Categorical, Float, Int, Parameter, Space
+from headstart.space.parameters import choice_key
 
 SCALARS: st.SearchStrategy[Scalar] = st.one_of(
     st.none(), st.booleans(), st.integers(-5, 5), st.sampled_from([0.5, 2.25, "a", "b", "True", "1", ""])
@@ -17,7 +18,7 @@ SCALARS: st.SearchStrategy[Scalar] = st.one_of(
 
 
 def examples(n: int) -> settings:
-    """So many random cases a test, or a multiple of it: THOROUGH=50 make test."""
+    """Runs a test on n random cases, or on a multiple of that: THOROUGH=50 make test."""
     factor = int(os.environ.get("THOROUGH", "1"))
     return settings(max_examples=n * factor, deadline=None, suppress_health_check=list(HealthCheck))
 
@@ -31,7 +32,7 @@ def decimal(low: float, high: float) -> st.SearchStrategy[float]:
 def parameters(draw: st.DrawFn, when: dict[str, Any] | None, *, finite: bool = False) -> Parameter:
     kind = draw(st.sampled_from(["categorical", "int", *([] if finite else ["float"])]))
     if kind == "categorical":
-        choices = draw(st.lists(SCALARS, min_size=1, max_size=4, unique_by=lambda c: (isinstance(c, bool), c)))
+        choices = draw(st.lists(SCALARS, min_size=1, max_size=4, unique_by=choice_key))
         return Categorical(choices, when=when)
     log = draw(st.booleans())
     if kind == "int":
@@ -66,7 +67,7 @@ def values_of(parameter: Parameter) -> st.SearchStrategy[list[Any]]:
         st.sampled_from([parameter.native(v) for v in options]),
         min_size=1,
         max_size=3,
-        unique_by=lambda c: (isinstance(c, bool), c),
+        unique_by=choice_key,
     )
 
 

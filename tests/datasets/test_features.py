@@ -103,7 +103,7 @@ def test_equal_classes_have_an_entropy_of_log2_of_their_number() -> None:
         assert metafeatures(X, np.arange(24) % k)["class_cross_entropy"] == pytest.approx(math.log2(k))
 
 
-# --- the same data set in other clothes -------------------------------------------------------------------
+# --- the same data set in other forms ---------------------------------------------------------------------
 
 
 def test_the_order_of_rows_and_columns_does_not_matter(table: tuple[np.ndarray, np.ndarray]) -> None:
@@ -346,7 +346,7 @@ def test_extreme_magnitudes() -> None:
     )
 
 
-def test_strict_floating_point_settings_of_the_caller_are_no_problem() -> None:
+def test_strict_floating_point_settings_of_the_caller_do_not_matter() -> None:
     X = np.array([[0.0, 1e-300, np.nan], [1e-300, 2e-300, 1.0], [0.0, -1e308, 2.0], [1e300, 1e308, 5.0]])
     with np.errstate(all="raise"):
         for given_X in (X, sp.csc_array(X), pd.DataFrame(X)):
@@ -490,7 +490,7 @@ GOOD = np.arange(6.0).reshape(3, 2)
         (pd.DataFrame(index=range(3)), LABELS, r"at least one row.*\(3, 0\)"),
         (sp.csr_array((0, 2)), [], r"at least one row"),
         ([], [], r"2 dimensions|at least one row"),
-        ([[1.0, 2.0], [3.0]], [0, 1], r"X must have rows of one length"),
+        ([[1.0, 2.0], [3.0]], [0, 1], r"X must have rows of equal length"),
         (GOOD, [0, 1], r"3 rows and 2 labels"),
         (GOOD, [], r"3 rows and 0 labels"),
         (sp.csr_array(GOOD), [0, 1], r"3 rows and 2 labels"),

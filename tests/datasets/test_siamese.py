@@ -1,4 +1,4 @@
-"""The Siamese networks: their layers, what they are invariant under, training, and model files."""
+"""The Siamese networks: layers, invariances, training, and model files."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ import pytest
 
 import headstart as hs
 from headstart._support.files import read_arrays, write_arrays
-from headstart.datasets.embedding import Points, Table, numeric_columns, standardised
 from headstart.datasets.siamese import (
     Curve,
     Model,
     Pairs,
+    Points,
     Recipe,
+    Table,
     Training,
     Wing,
     fit,
@@ -27,6 +28,8 @@ from headstart.datasets.siamese import (
     train,
     training,
 )
+from headstart.datasets.siamese.inputs import numeric_columns, standardised
+from headstart.errors import FormatError, HistoryError
 from histories import make
 
 POINTS = {pooling: Recipe("points", (2,), pooling, points=20) for pooling in networks.POOLINGS}
@@ -122,7 +125,7 @@ def test_the_recurrent_state_has_read_every_point_in_both_directions():
         ({"kind": "tables", "size": True}, "at least 1, but got True"),
     ],
 )
-def test_a_recipe_that_cannot_be_is_refused(settings, words):
+def test_an_invalid_recipe_is_refused(settings, words):
     with pytest.raises(ValueError, match=words):
         Recipe(**settings)
 
@@ -135,7 +138,7 @@ def test_the_loss_is_the_papers():
     rng = np.random.default_rng(0)
     sets = [Points.of(circle(r, rng=rng), 2) for r in (1.0, 1.0, 2.0)]
     pairs = Pairs(np.array([0, 0]), np.array([1, 2]), np.array([0.0, 1.0]))
-    losses = pair_losses(wing, sets, pairs, rng=rng).detach().numpy()  # all 20 of 20 points: nothing is left to chance
+    losses = pair_losses(wing, sets, pairs, rng=rng).detach().numpy()  # all 20 of 20 points: no chance involved
     m = [wing.embed(data) for data in sets]
     expected = [(t - np.linalg.norm(m[i] - m[j])) ** 2 for i, j, t in ((0, 1, 0.0), (0, 2, 1.0))]
     np.testing.assert_allclose(losses, expected, rtol=1e-4)
@@ -182,7 +185,7 @@ def test_the_order_of_rows_does_matter_to_the_published_one():
 
 
 @pytest.mark.parametrize("pooling", ["mean", "attention"])
-def test_tables_know_no_order_of_columns_nor_names_nor_units(pooling):
+def test_the_order_of_columns_names_and_units_do_not_matter_to_tables(pooling):
     wing = new_wing(Recipe("tables", (), pooling), seed=0)
     X, y = table()
     m = wing.embed(Table.of(X, y))
@@ -192,7 +195,7 @@ def test_tables_know_no_order_of_columns_nor_names_nor_units(pooling):
         (X, (y + 1) % 3),  # the same labels for other classes
         (X.assign(a=X["a"] * -3e5 + 7).assign(a=X["a"] * 3e5 + 7), y),
         (X.assign(c=X["c"].map({"u": "w", "v": "u", "w": "v"})), y),
-        (X.assign(constant=4.0), y),  # says nothing
+        (X.assign(constant=4.0), y),  # carries no information
     ):
         np.testing.assert_allclose(wing.embed(Table.of(other_X, other_y)), m, rtol=1e-3, atol=1e-5)
     assert not np.allclose(wing.embed(Table.of(X, np.roll(y, 7))), m, rtol=1e-3, atol=1e-5)  # labels do matter
@@ -211,9 +214,9 @@ def test_tables_are_embedded_in_parts_as_in_one(monkeypatch):
 def test_cells_are_value_class_mean_and_share():
     data = Table.of([[0.0], [2.0], [4.0], [np.nan]], ["x", "x", "y", "y"])
     cells, row = data.cells()
-    z = (np.array([0.0, 2.0, 4.0]) - 2) / np.sqrt(8 / 3)
-    np.testing.assert_allclose(cells[:, 0], z, rtol=1e-6)
-    np.testing.assert_allclose(cells[:, 1], [z[:2].mean(), z[:2].mean(), z[2]], rtol=1e-6)
+    x = (np.array([0.0, 2.0, 4.0]) - 2) / np.sqrt(8 / 3)
+    np.testing.assert_allclose(cells[:, 0], x, rtol=1e-6)
+    np.testing.assert_allclose(cells[:, 1], [x[:2].mean(), x[:2].mean(), x[2]], rtol=1e-6)
     np.testing.assert_allclose(cells[:, 2], 0.5)
     np.testing.assert_array_equal(row, [0, 1, 2])  # the missing cell is not there
     np.testing.assert_allclose(data.sizes, np.log([4, 1, 2]), rtol=1e-6)
@@ -241,9 +244,9 @@ def test_columns_of_every_kind_become_numbers():
 
 
 def test_columns_are_standardised_whatever_their_size():
-    z = standardised(np.array([[-1e308, 0.0, 5e-324], [1e308, 0.0, 0.0], [np.nan, 0.0, 0.0]]))
-    np.testing.assert_allclose(z[:, 0], [-1, 1, np.nan])
-    assert np.isfinite(z[:2]).all()
+    values = standardised(np.array([[-1e308, 0.0, 5e-324], [1e308, 0.0, 0.0], [np.nan, 0.0, 0.0]]))
+    np.testing.assert_allclose(values[:, 0], [-1, 1, np.nan])
+    assert np.isfinite(values[:2]).all()
     np.testing.assert_array_equal(standardised(np.ones((3, 2))), np.zeros((3, 1)))
 
 
@@ -254,11 +257,11 @@ def test_columns_are_standardised_whatever_their_size():
         ([[1.0], [np.inf]], [0, 1], "must not hold infinite numbers"),
         ([1.0, 2.0], [0, 1], r"2 dimensions \(rows, columns\)"),
         ([[1.0], [2.0]], [0, None], "y lacks 1 of 2 labels"),
-        ([[1.0], [2.0]], None, "pass the labels as y"),
+        ([[1.0], [2.0]], None, "this model is for tables with class labels; pass the labels with y="),
         ([[1j], [2.0]], [0, 1], "complex"),
     ],
 )
-def test_tables_that_cannot_be_are_refused(X, y, words):
+def test_invalid_tables_are_refused(X, y, words):
     with pytest.raises(ValueError, match=words):
         Recipe("tables").see(X, y)
 
@@ -266,13 +269,13 @@ def test_tables_that_cannot_be_are_refused(X, y, words):
 @pytest.mark.parametrize(
     ("X", "words"),
     [
-        (np.zeros((5, 3)), r"made for points of shape \(2,\), but got \(3,\)"),
+        (np.zeros((5, 3)), r"this model is for points of shape \(2,\), but got \(3,\)"),
         (np.zeros(5), r"the shape \(n, d\) with n ≥ 1, but got \(5,\)"),
         (np.zeros((0, 2)), "n ≥ 1"),
         (np.full((5, 2), np.nan), "finite numbers"),
     ],
 )
-def test_points_that_cannot_be_are_refused(X, words):
+def test_invalid_points_are_refused(X, words):
     with pytest.raises(ValueError, match=words):
         Recipe("points", (2,)).see(X)
 
@@ -286,7 +289,7 @@ SHORT = Training(pairs=16, steps=40, every=10)
 def test_training_on_two_circles_separates_held_out_groups(pooling):
     sets, target, group = circles()
     out = list(sets)[40:]
-    training = replace(SHORT, steps=20) if pooling == "lstm" else SHORT  # which is slow
+    training = replace(SHORT, steps=20) if pooling == "lstm" else SHORT  # the LSTM is slow
     model = train(sets, target, POINTS[pooling], training, held_out=out, progress=False)
     M = np.array([model.embeddings[name] for name in out])
     D = np.linalg.norm(M[:, None] - M[None], axis=2)
@@ -347,7 +350,7 @@ def test_an_interrupted_training_goes_on_as_if_nothing_had_happened(tmp_path, mo
     short = Training(pairs=8, steps=30, every=5)
     whole = train(sets, target, POINTS["attention"], short, progress=False)
     path = tmp_path / "training.npz"
-    monkeypatch.setattr(training.time, "monotonic", iter(range(0, 10**6, 100)).__next__)  # saves at every look
+    monkeypatch.setattr(training.time, "monotonic", iter(range(0, 10**6, 100)).__next__)  # saves at every evaluation
     update, calls = training._Job.update, []
 
     def interrupted(job, loss):
@@ -361,13 +364,13 @@ def test_an_interrupted_training_goes_on_as_if_nothing_had_happened(tmp_path, mo
         train(sets, target, POINTS["attention"], short, progress=False, checkpoint=path)
     assert path.exists()
     again = train(sets, target, POINTS["attention"], short, progress=False, checkpoint=path)
-    assert calls[18:] == list(range(15, 30))  # from the last look on
+    assert calls[18:] == list(range(15, 30))  # from the last checkpoint on
     assert again.fingerprint == whole.fingerprint
     np.testing.assert_array_equal(again.curve.rows(), whole.curve.rows())
     assert not path.exists()
 
 
-def test_a_training_of_other_settings_is_not_continued(tmp_path):
+def test_a_checkpoint_that_is_not_one_is_ignored(tmp_path):
     path = tmp_path / "training.npz"
     path.write_bytes(b"something else")
     sets, target, _ = circles(6)
@@ -378,14 +381,14 @@ def test_a_training_of_other_settings_is_not_continued(tmp_path):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"target": np.zeros((3, 3))}, "distances between all 6 data sets"),
-        ({"target": -np.ones((6, 6))}, "none below 0"),
-        ({"held_out": ["nobody"]}, "no data set 'nobody' to hold out"),
+        ({"target": np.zeros((3, 3))}, "finite distances ≥ 0 between all 6 data sets"),
+        ({"target": -np.ones((6, 6))}, "distances ≥ 0"),
+        ({"held_out": ["nobody"]}, "held_out names 'nobody', which is not one of the data sets"),
         ({"held_out": 1.5}, "a share between 0 and 1"),
-        ({"held_out": [f"d{i:03d}" for i in range(5)]}, "at least 2 must train"),
+        ({"held_out": [f"d{i:03d}" for i in range(5)]}, "at least 2 left for training"),
     ],
 )
-def test_a_training_that_cannot_be_is_refused(change, words):
+def test_invalid_arguments_of_a_training_are_refused(change, words):
     sets, target, _ = circles(6)
     settings = {"target": target, "held_out": 0.2, **change}
     with pytest.raises(ValueError, match=words):
@@ -420,7 +423,7 @@ def test_a_model_survives_saving(trained, tmp_path):
 
 
 def damaged_files(path, folder):
-    """Files that are no models, and what is said of them."""
+    """Writes files that are not valid models."""
     good = path.read_bytes()
     header, arrays = read_arrays(path, "a model")
     weight = "weights fc4.weight"
@@ -453,7 +456,7 @@ def test_damaged_and_foreign_files_are_refused(trained, tmp_path):
     folder = tmp_path / "bad"
     folder.mkdir()
     for path in damaged_files(tmp_path / "model.npz", folder):
-        with pytest.raises(ValueError, match=r"is not a model of headstart|is a damaged model") as raised:
+        with pytest.raises(FormatError, match=r"is not a model of headstart|is a damaged model") as raised:
             Model.load(path)
         assert str(path) in str(raised.value)
     with pytest.raises(FileNotFoundError, match="there is no file"):
@@ -469,7 +472,7 @@ def test_a_model_file_is_arrays_and_json(trained, tmp_path):
 
 def test_a_model_describes_a_history(trained):
     history = make(tasks=3)
-    with pytest.raises(ValueError, match="no task of the history is a data set that the model was trained on"):
+    with pytest.raises(HistoryError, match="no task of the history is a data set that the model was trained on"):
         trained.describe(history)
     model = replace(trained, embeddings={"task0": np.arange(5.0), "task2": np.ones(5)})
     once = model.describe(history)

@@ -1,4 +1,4 @@
-"""Spaces told from tables."""
+"""Search spaces guessed from tables."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 import headstart as hs
+from headstart.errors import SpaceError
 from headstart.space import Categorical, Float, Int, infer_space
 from headstart.space.guessing import is_log
 
@@ -45,7 +46,7 @@ def check(space, frame):
     assert space["gamma"] == Float(frame["gamma"].min(), frame["gamma"].max(), log=True, when={"kernel": "rbf"})
 
 
-def test_columns_that_are_empty_in_the_same_rows_depend_on_what_is_not():
+def test_columns_that_are_empty_in_the_same_rows_depend_on_one_that_is_not():
     frame = pd.DataFrame(
         {
             "activation": ["relu", "tanh", None, "relu", None],
@@ -60,7 +61,7 @@ def test_columns_that_are_empty_in_the_same_rows_depend_on_what_is_not():
 
 def test_whole_numbers_beyond_a_range_are_refused_by_name():
     frame = pd.DataFrame({"stamp": [1_700_000_000_000, 1_700_000_000_001], "x": [1.0, 2.0]})
-    with pytest.raises(ValueError, match=r"the column 'stamp' .* drop it if it is no parameter"):
+    with pytest.raises(ValueError, match=r"'stamp' is not a range .* leave the column out with ignore="):
         infer_space(frame)
 
 
@@ -90,24 +91,25 @@ def test_a_history_without_a_space_from_a_frame_and_from_a_file(tmp_path):
         (np.arange(1.0, 101.0), False),
         (np.array([1.0, 2.0, 4.0, 8.0]), False),  # less than one magnitude
         (np.array([0.0, 1e-3, 1e-2, 1e-1]), False),  # zero has no logarithm
-        (np.array([1e-3, 1e3]), False),  # two numbers tell nothing
+        (np.array([1e-3, 1e3]), False),  # two numbers are not enough
     ],
 )
 def test_log_scales(numbers, log):
     assert is_log(numbers) == log
 
 
-def test_what_cannot_be_told_is_refused():
+def test_a_column_that_cannot_be_guessed_is_refused():
     frame = table()
     frame.loc[3, "share"] = np.nan
-    with pytest.raises(ValueError, match=r"'share' is empty in 1 of 60 rows.*pass a space"):
+    with pytest.raises(SpaceError, match=r"'share' is empty in 1 of 60 rows.*or pass a space with space=") as raised:
         infer_space(frame, without=["data", "error"])
+    assert raised.value.remedy.arguments == ["ignore", "space"]
     frame = table().assign(share=1.0, id=[f"run-{i}" for i in range(60)])
-    with pytest.raises(ValueError, match=r"'id' has 60 different texts.*drop it"):
+    with pytest.raises(ValueError, match=r"'id' has 60 different texts.*leave the column out with ignore= .* space="):
         infer_space(frame, without=["data", "error"])
-    with pytest.raises(ValueError, match=r"no parameter to search in: besides 'error' there is 'seed'"):
+    with pytest.raises(ValueError, match=r"no parameter to search: besides 'error' there is 'seed'"):
         infer_space(table()[["seed", "error"]], without=["error"])
-    with pytest.raises(ValueError, match="'C' has a number that is not finite"):
+    with pytest.raises(ValueError, match=r"'C' holds a number that is not finite.*pass a space with space="):
         infer_space(table().replace({"C": {table()["C"].iloc[0]: np.inf}}), without=["data", "error"])
 
 
@@ -124,7 +126,7 @@ def test_conditions_can_follow_one_another():
     assert space["gamma"] == Float(0.1, 0.2, when={"kernel": "rbf"})
 
 
-def test_a_wrong_column_name_is_said_before_anything_is_told_from_the_others(tmp_path):
+def test_a_wrong_column_name_is_reported_before_the_space_is_guessed(tmp_path):
     table().to_csv(tmp_path / "runs.csv", index=False)
     with pytest.raises(ValueError, match=r"runs.csv has no column 'dataset'; did you mean 'data'"):
         hs.History.from_csv(tmp_path / "runs.csv", task="dataset", value="error")

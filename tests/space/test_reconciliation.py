@@ -65,7 +65,7 @@ def test_a_name_may_be_taken_over() -> None:
     old = Space({"a": Int(1, 5), "b": Int(1, 5)})
     result = reconcile(old, {"b": Int(1, 5)}, [{"a": 1, "b": 4}], rename={"a": "b"})
     assert result.configs == [{"b": 1}]
-    assert result.changes[1] == Change("b", "dropped", "another one has its name now")
+    assert result.changes[1] == Change("b", "dropped", "another parameter now has its name")
 
 
 def test_a_new_parameter_is_filled() -> None:
@@ -93,7 +93,7 @@ def test_a_category_that_is_gone_drops_the_configuration_and_says_so() -> None:
     assert values(result) == ["a", "c"]
     assert result.rows == [0, 2]
     assert result.dropped == [(1, "p='b' is not in {'c', 'a', 'd'}"), (3, "p='b' is not in {'c', 'a', 'd'}")]
-    assert result.changes == [Change("p", "kept", "2 values lost, their configurations with them")]
+    assert result.changes == [Change("p", "kept", "2 values not in {'c', 'a', 'd'}: configuration dropped")]
 
 
 def test_real_to_whole_rounds_and_clips() -> None:
@@ -140,7 +140,7 @@ def test_changed_conditions() -> None:
     assert less.changes[1] == Change("x", "kept", "1 value left out, inactive in the new space")
     more = reconcile(on_a, always, less.configs)
     assert more.configs == [{"kind": "a", "x": 2}, {"kind": "b", "x": 5}]
-    assert more.changes[1] == Change("x", "filled", "1 value missing there, filled with 5")
+    assert more.changes[1] == Change("x", "filled", "1 value filled with 5, inactive in the old space")
     other = reconcile(on_a, on_b, less.configs, fill={"x": 7})
     assert other.configs == [{"kind": "a"}, {"kind": "b", "x": 7}]
 
@@ -158,13 +158,13 @@ def test_the_report_prints_as_a_small_table() -> None:
     new = Space({"k": Categorical(["a"]), "rate": Float(0.5, 1), "fresh": Int(1, 3)})
     configs = [{"k": "b" if i else "a", "lr": 0.2, "gone": 1} for i in range(8)]
     assert str(reconcile(old, new, configs, rename={"lr": "rate"})).splitlines() == [
-        "parameter  what       how",
-        "k          kept       7 values lost, their configurations with them",
+        "parameter  action     details",
+        "k          kept       7 values not in {'a'}: configuration dropped",
         "rate       renamed    from lr; 1 value clipped to [0.5, 1]",
         "fresh      filled     with 2",
         "gone       dropped    not in the new space",
         "1 of 8 configurations carried over",
-        *[f"  not configuration {i}: k='b' is not in {{'a'}}" for i in range(1, 6)],
+        *[f"  dropped configuration {i}: k='b' is not in {{'a'}}" for i in range(1, 6)],
         "  … and 2 more",
     ]
     assert str(reconcile(old, old)) == report([Change(name, "kept") for name in old])
@@ -175,7 +175,7 @@ def test_the_report_prints_as_a_small_table() -> None:
     [
         ({"rename": {"z": "a"}}, "cannot rename 'z': the old space has a, b"),
         ({"rename": {"a": "z"}}, "cannot rename 'a' to 'z': the new space has a, b"),
-        ({"rename": {"a": "b", "b": "b"}}, "two parameters would get the same name"),
+        ({"rename": {"a": "b", "b": "b"}}, "rename gives two parameters the same name"),
         ({"fill": {"z": 1}}, "cannot fill 'z': the new space has a, b"),
         ({"fill": {"a": 7}}, "cannot fill 'a' with 7: it takes {1, …, 5}"),
         ({"fill": {"a": None}}, "cannot fill 'a' with None"),

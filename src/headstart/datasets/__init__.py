@@ -1,5 +1,5 @@
-"""Data sets themselves: meta-features, learned embeddings, and distances between data sets.
+"""Data sets: meta-features, learned embeddings, and distances between data sets.
 
-May import: `history` and below. Hands on: named numbers that describe a data set, for `features=` of a search or
-for the tasks of a history. Torch is needed only to train or apply a network (`siamese`).
+May import: `history` and below. Hands on: named numbers that describe a data set, for `features=` of a search or for
+the tasks of a history. Only training or applying a network (`siamese`) needs torch.
 """

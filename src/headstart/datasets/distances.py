@@ -1,19 +1,19 @@
-"""How unlike two data sets are, by what hyperparameters did on them: the target of the learned distance.
+"""Distances between data sets by the losses of the same configurations on them: the targets of the learned distance.
 
 Kim, Kim, Choi: Learning to Transfer Initializations for Bayesian Hyperparameter Optimization (2017), section
-"Meta-feature Learning with Siamese Architecture", Fig. 3 and 8. The supplement with its definition of the Earth
-mover's distance is not published, so this is what is meant here:
+"Meta-feature Learning with Siamese Architecture", Fig. 3 and 8. The supplement that defines the Earth mover's distance
+is not published; this module uses the following definition:
 
 | symbol | name     | shape  | meaning                                                                            |
 | ------ | -------- | ------ | ---------------------------------------------------------------------------------- |
-| λ      | `Z`      | (m, d) | configurations that all data sets have in common, encoded                           |
-| f_D    | `F`      | (m, T) | their losses, scaled to [0, 1] on each data set: 0 its best                         |
-| H_D    | `H`      | (m, T) | the histogram: (1 − f_D) / Σ_λ (1 − f_D), so that good configurations have the mass |
+| λ      | `Z`      | (m, d) | encoded configurations, the same for all data sets                                  |
+| f_D    | `F`      | (m, T) | their losses, scaled to [0, 1] on each data set (0: its best)                       |
+| H_D    | `H`      | (m, T) | the histogram (1 − f_D) / Σ_λ (1 − f_D): good configurations have the mass          |
 | c      | `ground` | (m, m) | the ground metric: Euclidean distance between encoded configurations                |
 
-The paper's histograms hold accuracies; 1 − f_D is the accuracy, scaled by data set. Everything else in the package
-minimises, and this is the only place where good is high. A histogram over a grid has one bin per configuration; in
-ragged histories, the surrogates say what each data set would have made of the configurations of the others.
+The paper's histograms hold accuracies; 1 − f_D is the accuracy, scaled per data set. This is the only place in the
+package where high is good. A histogram has one bin per configuration. Where data sets were not evaluated on the same
+configurations, F holds predictions of the task models (`headstart.transfer.models.task_distances`).
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from __future__ import annotations
 import numpy as np
 
 from headstart._support.types import Array
-from headstart.errors import ArgumentError
+from headstart.errors import ArgumentError, MissingPackageError
 
 KINDS = ("emd", "l1")
 
 
 def surface_distances(F: Array, Z: Array, kind: str = "emd") -> Array:
-    """d_target between any two data sets, (T, T), from their losses F at the configurations Z: "emd" or "l1"."""
+    """d_target between any two data sets, (T, T), from their losses F at the configurations Z; kind: "emd" or "l1"."""
     if kind not in KINDS:
         raise ArgumentError(f"kind must be one of {', '.join(KINDS)}, but got {kind!r}")
     H = histograms(F)
@@ -37,7 +37,7 @@ def surface_distances(F: Array, Z: Array, kind: str = "emd") -> Array:
 def histograms(F: Array) -> Array:
     """H from scaled losses F (m, T): every column is a distribution over the configurations.
 
-    A data set on which everything is equally bad says nothing: all configurations have the same mass there.
+    If all configurations have the worst loss on a data set, they get the same mass.
     """
     good = 1.0 - np.clip(np.asarray(F, dtype=float), 0.0, 1.0)
     good = np.where(good.sum(axis=0) > 0, good, 1.0)
@@ -45,7 +45,7 @@ def histograms(F: Array) -> Array:
 
 
 def ground_metric(Z: Array) -> Array:
-    """c: how far mass is moved from one configuration to another, ‖z_k − z_l‖₂."""
+    """c: the distance ‖z_k − z_l‖₂ over which mass moves from one configuration to another."""
     return np.asarray(np.sqrt(((Z[:, None, :] - Z[None, :, :]) ** 2).sum(axis=2)))
 
 
@@ -62,9 +62,8 @@ def emd(H: Array, ground: Array) -> Array:
     try:
         import ot
     except ImportError as error:
-        raise ImportError(
-            "the Earth mover's distance needs the package POT: pip install 'headstart[deep]'", name="ot"
-        ) from error
+        problem, remedy = "the Earth mover's distance needs POT", "pip install 'headstart[deep]'"
+        raise MissingPackageError(problem, remedy, name="ot") from error
     rows = np.ascontiguousarray(H.T)
     D = np.zeros((len(rows), len(rows)))
     for i, j in zip(*np.triu_indices(len(rows), 1), strict=True):

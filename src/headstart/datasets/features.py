@@ -1,31 +1,31 @@
-"""The 22 meta-features of Table I: a data set as a point among data sets.
+"""The 22 meta-features of Table I, which describe a classification data set by numbers.
 
-Wistuba, Schilling, Schmidt-Thieme, "Learning Hyperparameter Optimization Initializations" (2015), Table I.
-The paper refers for the definitions to Michie et al., "Machine Learning, Neural and Statistical
-Classification" (Statlog, 1994) and Bardenet et al. (2013); Feurer et al. (2015) published code for the same
-list, auto-sklearn, and where the older texts leave a choice this module takes theirs:
+Wistuba, Schilling, Schmidt-Thieme, "Learning Hyperparameter Optimization Initializations" (2015), Table I. For the
+definitions the paper refers to Michie et al., "Machine Learning, Neural and Statistical Classification" (Statlog, 1994)
+and Bardenet et al. (2013). Where these leave a choice, this module follows auto-sklearn, the code that Feurer et al.
+(2015) published for the same list:
 
     symbol      name                           definition
     n, d        number of instances, features  rows and columns of X as given (a categorical column is one)
     d / n       data set dimensionality        its inverse is n / d
-    log         every logarithm of a number    natural
+    log         logarithm of a number          natural
     p_c         class probability              share of class c among the labels that occur
     H           class cross entropy            -sum_c p_c log2 p_c, in bits
     g1, g2      skewness, kurtosis             m3 / m2^1.5 and m4 / m2^2 - 3 (excess: a normal column has 0),
                                                m_k = central moment of one column, divided by its count
-    min … std   summaries                      over the classes or over the columns; std divides by the number
-                                               of them, not by one less
+    min … std   summaries                      over the classes or over the columns; std is the population form:
+                                               it divides by their number, not by one less
 
-The authors' published values, scaled to [0, 1], show that std is the population form (of the class
-probabilities) and that categories were one-hot encoded; scaling hides the base of a logarithm and Statlog's
-kurtosis without the - 3. Two differences: the authors also counted features after one-hot encoding (to do so,
-pass X encoded), and auto-sklearn takes only the stored cells of a sparse column where this module counts its
-zeros, so that a sparse and a dense X agree.
+The authors' published values, scaled to [0, 1], show that their std of the class probabilities is the population form
+and that categories were one-hot encoded; the scaling hides the base of the logarithms and whether the kurtosis includes
+the - 3. There are two differences. The authors counted features after one-hot encoding; to do the same, pass X encoded.
+And auto-sklearn uses only the stored cells of a sparse column, while this module counts the zeros too, so that a sparse
+and a dense X agree.
 
-A categorical column enters g1 and g2 as the indicator columns of its categories, as in auto-sklearn, so a
-frame has the same skewness and kurtosis as its one-hot encoding; d counts it once. A column of unique
-identifiers has as many indicators as rows: leave it out. Missing cells are ignored column by column. A column
-without two different values has no shape and is ignored; where no column has one, the summaries are 0.
+A categorical column enters g1 and g2 as the indicator columns of its categories, as in auto-sklearn, so a frame has the
+same skewness and kurtosis as its one-hot encoding; d counts it once. Leave out columns of unique identifiers: they
+have as many indicators as rows. Missing cells are ignored, column by column. A column without two different values has
+no skewness or kurtosis and is ignored; if no column has them, the summaries are 0.
 """
 
 from __future__ import annotations
@@ -34,11 +34,13 @@ import math
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from numbers import Complex, Real
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from headstart._support.types import Array, Mask
+from headstart._support.wording import counted
 from headstart.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -71,31 +73,30 @@ FEATURE_NAMES: tuple[str, ...] = (
     "skewness_std",
 )
 
-FloatArray = npt.NDArray[np.float64]
-Shapes = FloatArray  # 2 × k: the skewness (row 0) and kurtosis (row 1) of k columns
+Shapes: TypeAlias = Array  # 2 × k: the skewness (row 0) and kurtosis (row 1) of k columns
 
-_BLOCK = 1 << 19  # cells worked on at once, so that a large table is never copied as a whole
-_ROUNDING = 4 * float(np.finfo(np.float64).eps)  # a relative spread below this is rounding, not data
+_BLOCK = 1 << 19  # cells processed at once, so that a large table is never copied as a whole
+_ROUNDING = 4 * float(np.finfo(np.float64).eps)  # a relative spread below this is rounding error
 
 
 def metafeatures(X: Any, y: Any) -> dict[str, float]:
     """Describe the classification data set (X, y) by 22 finite numbers, in the order of `FEATURE_NAMES`.
 
-    X: array or nested list, SciPy sparse matrix (cells that are not stored are zeros), or pandas frame, with
-        one row per instance. Text, mixed and categorical columns are categories; truth values, numbers and
-        dates are numeric. NaN, None, NaT and pd.NA are missing.
-    y: one class label per row (text, numbers, truth values, categories), none missing.
+    X: array, nested list, SciPy sparse matrix (cells that are not stored are zeros) or pandas frame, with one row per
+        instance. Text, mixed and categorical columns are categories; booleans, numbers and dates are numeric. NaN,
+        None, NaT and pd.NA are missing.
+    y: one class label per row (text, numbers, booleans, categories), none missing.
 
-    Raises ValueError for input that is empty, complex, infinite, not a table, or of different lengths.
+    Raises `ArgumentError` if X or y is empty, complex, infinite or not a table, or if their lengths differ.
     """
     if not (is_sparse(X) or is_pandas(X)):
         X = as_array(X, "X")
     n, d = table_size(X)
-    counts = np.sort(np.bincount(class_codes(y)))  # neither the names nor the rows' order matter
+    counts = np.sort(np.bincount(class_codes(y)))  # sorted: the result must not depend on the order of the rows
     if counts.sum() != n:
         raise ArgumentError(f"X and y must have the same length, but got {n} rows and {counts.sum()} labels")
     p = counts / n
-    with np.errstate(over="ignore", under="ignore"):  # a tiny value may vanish beside a huge one
+    with np.errstate(over="ignore", under="ignore"):  # tiny values may underflow next to huge ones
         skewness, kurtosis = _column_shapes(X)
     values = (
         float(len(p)),
@@ -115,18 +116,18 @@ def metafeatures(X: Any, y: Any) -> dict[str, float]:
     return dict(zip(FEATURE_NAMES, values, strict=True))
 
 
-def _summaries(values: FloatArray) -> tuple[float, float, float, float]:
-    """Min, max, mean and standard deviation; of nothing, 0."""
+def _summaries(values: Array) -> tuple[float, float, float, float]:
+    """Minimum, maximum, mean and standard deviation; all 0 if there are no values."""
     if not values.size:
         return 0.0, 0.0, 0.0, 0.0
     return float(values.min()), float(values.max()), float(values.mean()), float(values.std())
 
 
-# --- what was given ---------------------------------------------------------------------------------------
+# --- input ------------------------------------------------------------------------------------------------
 
 
 def is_sparse(X: Any) -> bool:
-    """SciPy's sparse matrices and arrays, known by what they can do, so that SciPy need not be loaded."""
+    """Whether X is a sparse matrix or array; recognised by a method, so that SciPy need not be loaded."""
     return hasattr(X, "tocsc")
 
 
@@ -135,7 +136,7 @@ def is_pandas(X: Any) -> bool:
 
 
 def as_array(values: Any, name: str) -> npt.NDArray[Any]:
-    """An array that keeps missing cells apart from text: NumPy alone would turn ["a", None] into text."""
+    """An array that keeps missing cells: NumPy alone would turn the None in ["a", None] into text."""
     if isinstance(values, np.ma.MaskedArray):
         cells: npt.NDArray[Any] = values.data.astype(object)  # a copy
         cells[np.ma.getmaskarray(values)] = None
@@ -143,24 +144,25 @@ def as_array(values: Any, name: str) -> npt.NDArray[Any]:
     try:
         array = np.asarray(values)
     except ValueError as error:
-        raise ArgumentError(f"{name} must have rows of one length, but NumPy says: {error}") from error
+        raise ArgumentError(f"{name} must have rows of equal length, but NumPy reports: {error}") from error
     if array.dtype.kind in "SUT":
         array = np.asarray(values, dtype=object)
     return array
 
 
 def table_size(X: Any) -> tuple[int, int]:
+    """The numbers of rows and columns, at least 1 each."""
     shape = tuple(X.shape)
     if len(shape) != 2:
-        remedy = "; for a single feature use X.reshape(-1, 1)" if len(shape) == 1 else ""
-        raise ArgumentError(f"X must have 2 dimensions (rows, columns), but got shape {shape}{remedy}")
+        remedy = "for a single feature use X.reshape(-1, 1)" if len(shape) == 1 else ""
+        raise ArgumentError(f"X must have 2 dimensions (rows, columns), but got shape {shape}", remedy)
     if 0 in shape:
         raise ArgumentError(f"X must have at least one row and one column, but got shape {shape}")
     return shape[0], shape[1]
 
 
 def class_codes(y: Any) -> npt.NDArray[np.int64]:
-    """The labels as whole numbers from 0, in the order in which they first occur."""
+    """The labels as integers from 0, in the order in which they first occur."""
     import pandas as pd
 
     if isinstance(y, pd.DataFrame) and y.shape[1] == 1:
@@ -174,11 +176,11 @@ def class_codes(y: Any) -> npt.NDArray[np.int64]:
         raise ArgumentError("y must hold class labels, but got complex numbers")
     try:
         codes = pd.factorize(labels)[0]
-    except (TypeError, NotImplementedError) as error:  # lists and the like; the latter from Arrow
-        raise ArgumentError(f"y must hold hashable labels (text, numbers, …), but: {error}") from error
+    except (TypeError, NotImplementedError) as error:  # the latter from Arrow
+        raise ArgumentError(f"y must hold hashable labels (text, numbers, …), but got: {error}") from error
     missing = int((codes < 0).sum())
     if missing:
-        raise ArgumentError(f"y lacks {missing} of {len(codes)} labels; leave those rows out of X and y")
+        raise ArgumentError(f"y lacks {missing} of {len(codes)} labels", "leave those rows out of X and y")
     return np.asarray(codes, dtype=np.int64)
 
 
@@ -186,7 +188,7 @@ def class_codes(y: Any) -> npt.NDArray[np.int64]:
 
 
 def _column_shapes(X: Any) -> Shapes:
-    """The shapes of all columns with two different values, indicators in place of categorical columns."""
+    """The shapes of all columns with two different values; categorical columns as indicators."""
     if is_sparse(X):
         return _sparse_shapes(X)
     parts = _frame_shapes(X) if is_pandas(X) else _array_shapes(X)
@@ -252,12 +254,12 @@ def _value_shapes(column: npt.NDArray[Any], label: object) -> Shapes:
             return _category_shapes(pd.factorize(column)[0])
         values = np.where(missing, np.nan, column).astype(np.float64)
     except (TypeError, OverflowError) as error:  # an unhashable value; an integer beyond 1e308
-        raise ArgumentError(f"{wanted}: {error}") from error
+        raise ArgumentError(f"{wanted} got: {error}") from error
     return _dense_shapes(values[:, None], [label])
 
 
-def _as_float(values: npt.NDArray[Any]) -> FloatArray:
-    """A copy to work on, column after column in memory; dates become numbers, NaT becomes NaN."""
+def _as_float(values: npt.NDArray[Any]) -> Array:
+    """A copy to work on, with contiguous columns; dates become numbers, NaT becomes NaN."""
     if values.dtype.kind in "mM":
         return np.where(np.isnat(values), np.nan, values.astype(np.int64))
     return np.array(values, dtype=np.float64, order="F")
@@ -272,11 +274,11 @@ def _category_shapes(codes: npt.NDArray[Any]) -> Shapes:
     return np.stack([(1 - 2 * p) / np.sqrt(variance), 1 / variance - 6])
 
 
-def _dense_shapes(block: FloatArray, labels: Sequence[object]) -> Shapes:
+def _dense_shapes(block: Array, labels: Sequence[object]) -> Shapes:
     """The shapes of a block's columns. Overwrites the block.
 
-    Each column is first mapped to [0, 1], which changes neither measure and keeps every power in range,
-    whatever the units: then m2 ≥ 1 / (2 n).
+    Each column is first mapped to [0, 1]. This changes neither measure and keeps every power in range, whatever the
+    units, since then m2 ≥ 1 / (2 n).
     """
     low, high = np.fmin.reduce(block, axis=0), np.fmax.reduce(block, axis=0)
     infinite = np.isinf(low) | np.isinf(high)
@@ -290,7 +292,7 @@ def _dense_shapes(block: FloatArray, labels: Sequence[object]) -> Shapes:
     count = len(block) - missing.sum(axis=0)
     any_missing = bool(missing.any())
 
-    block *= 0.5  # exact; the span of ±1e308 would overflow without it
+    block *= 0.5  # exact, and the span of ±1e308 would overflow without it
     block -= low / 2
     block /= high / 2 - low / 2
     if any_missing:
@@ -308,13 +310,13 @@ def _dense_shapes(block: FloatArray, labels: Sequence[object]) -> Shapes:
 
 
 def _sparse_shapes(X: Any) -> Shapes:
-    """As `_dense_shapes`, from the stored cells and the number of zeros of each column."""
+    """As `_dense_shapes`, from each column's stored cells and its number of zeros."""
     if X.dtype.kind not in "biuf":
         raise ArgumentError(f"a sparse X must hold real numbers, but got dtype {X.dtype}")
     n, d = X.shape
     csc = X.tocsc()
     if not csc.has_canonical_format:
-        csc = csc.copy()  # summing duplicates works in place, and X is the caller's
+        csc = csc.copy()  # summing duplicates works in place, and X belongs to the caller
         csc.sum_duplicates()
     cells, column = csc.data.astype(np.float64), np.repeat(np.arange(d), np.diff(csc.indptr))
     infinite = np.isinf(cells)
@@ -334,7 +336,7 @@ def _sparse_shapes(X: Any) -> Shapes:
     cells, column = cells[inside], (np.cumsum(varies) - 1)[column[inside]]
     low, high, count, zeros = low[varies], high[varies], count[varies], zeros[varies]
 
-    def mean(of_cells: FloatArray, of_zero: FloatArray) -> FloatArray:
+    def mean(of_cells: Array, of_zero: Array) -> Array:
         return np.asarray((np.bincount(column, of_cells, minlength=len(count)) + zeros * of_zero) / count)
 
     span = high / 2 - low / 2
@@ -349,18 +351,18 @@ def _sparse_shapes(X: Any) -> Shapes:
     )
 
 
-def _varies(low: FloatArray, high: FloatArray) -> npt.NDArray[np.bool_]:
-    """Columns whose values differ by more than rounding; not those without a value (NaN or low > high)."""
+def _varies(low: Array, high: Array) -> Mask:
+    """Which columns vary by more than rounding error; false for columns without a value (NaN or low > high)."""
     return np.asarray(high / 2 - low / 2 > _ROUNDING * np.maximum(np.abs(low), np.abs(high)))
 
 
-def _shape(m2: FloatArray, m3: FloatArray, m4: FloatArray) -> Shapes:
+def _shape(m2: Array, m3: Array, m4: Array) -> Shapes:
     """g1 = m3 / m2^1.5 and g2 = m4 / m2^2 - 3."""
     return np.stack([m3 / m2**1.5, m4 / m2**2 - 3])
 
 
-def _infinite(label: object, rows: npt.NDArray[Any]) -> ValueError:
-    return ValueError(
-        f"column {label!r} of X holds {rows.size} infinite values, the first in row {rows[0]}; "
-        "make them missing (NaN) or finite"
+def _infinite(label: object, rows: npt.NDArray[Any]) -> ArgumentError:
+    return ArgumentError(
+        f"column {label!r} of X holds {counted(rows.size, 'infinite value')}, the first in row {rows[0]}",
+        "make them missing (NaN) or finite",
     )

@@ -1,7 +1,7 @@
-"""Search spaces: parameters, conditions, encodings, and the way from one space to another.
+"""Search spaces: parameters, conditions, encodings, and moving configurations from one space to another.
 
-May import: `_support`. Hands on: `Space`, which turns configurations (dictionaries in the user's units) into
-matrices of values V and encodings Z, the forms in which all other folders work with them.
+May import: `_support`. Hands on: `Space`, which turns configurations (dictionaries in the user's units) into matrices
+of values V and encodings Z. All other folders work with these.
 """
 
 from headstart.space.foreign import as_space

@@ -1,13 +1,13 @@
-"""Spaces of other libraries, read as ours.
+"""Reads the search spaces of other libraries: ConfigSpace and Optuna.
 
-Reading needs no import of the other library: whoever has such an object has loaded it already. Writing
-them lives in the adapters (`headstart.adapters.configspace`, `headstart.adapters.optuna`).
+Nothing is imported for this: a caller who has such an object has loaded its library already. The adapters write these
+spaces (`headstart.adapters.configspace`, `headstart.adapters.optuna`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -15,9 +15,11 @@ from headstart.errors import SpaceError
 from headstart.space.parameters import Categorical, Float, Int, Parameter, as_number
 from headstart.space.space import Space
 
+When: TypeAlias = dict[str, list[Any]]
+
 
 def as_space(space: Any) -> Space:
-    """A Space from a Space, a dict of parameters, a ConfigSpace, or a dict of Optuna distributions."""
+    """A Space from a Space, a dict of parameters, a ConfigurationSpace, or a dict of Optuna distributions."""
     if isinstance(space, Space):
         return space
     if type(space).__name__ == "ConfigurationSpace":
@@ -32,7 +34,7 @@ def as_space(space: Any) -> Space:
     )
 
 
-# -- Optuna ------------------------------------------------------------------------------------------------
+# -- Optuna ----------------------------------------------------------------------------------------------
 
 
 def _is_optuna(entry: Any) -> bool:
@@ -42,7 +44,7 @@ def _is_optuna(entry: Any) -> bool:
 def _named(name: str, read: Callable[[Any], Parameter], entry: Any) -> Parameter:
     try:
         return read(entry)
-    except ValueError as error:
+    except SpaceError as error:
         raise SpaceError(f"parameter {name!r}: {error}") from error
 
 
@@ -60,35 +62,22 @@ def _from_optuna(distribution: Any) -> Parameter:
     return Float(low, high, log=distribution.log, step=step)
 
 
-# -- ConfigSpace -------------------------------------------------------------------------------------------
+# -- ConfigSpace -----------------------------------------------------------------------------------------
 
 
 def _from_configspace(space: Any) -> Space:
     if forbidden := list(space.forbidden_clauses):
-        raise SpaceError(f"forbidden clauses cannot be expressed here: {forbidden[0]}")
+        raise SpaceError(f"a headstart.Space cannot express forbidden clauses, but got {forbidden[0]}")
     when = dict(_read_condition(condition) for condition in space.conditions)
     parents = {parent for condition in when.values() for parent in condition}
     return Space({name: _from_hyperparameter(space[name], when.get(name), name in parents) for name in space})
 
 
-def _read_condition(condition: Any) -> tuple[str, dict[str, list[Any]]]:
-    """A child's name and, for each of its parents, the values under which it is active."""
+def _read_condition(condition: Any) -> tuple[str, When]:
+    """A child's name and, for each of its parents, the values for which the child is active."""
     kind = type(condition).__name__
     if kind in ("AndConjunction", "OrConjunction"):
-        parts = [_read_condition(part) for part in condition.components]
-        when: dict[str, list[Any]] = {}
-        for _, parents in parts:
-            for parent, values in parents.items():
-                known = when.get(parent)
-                if known is None:
-                    when[parent] = values
-                elif kind == "OrConjunction":
-                    when[parent] = known + [value for value in values if value not in known]
-                else:
-                    when[parent] = [value for value in known if value in values]
-        if kind == "AndConjunction" or (len(when) == 1 and all(len(parents) == 1 for _, parents in parts)):
-            return parts[0][0], when
-        raise SpaceError(f"the condition {condition} is an or over several parents, which `when` cannot express")
+        return _read_conjunction(condition, either=kind == "OrConjunction")
     if kind == "EqualsCondition":
         return condition.child.name, {condition.parent.name: [condition.value]}
     if kind == "InCondition":
@@ -98,18 +87,34 @@ def _read_condition(condition: Any) -> tuple[str, dict[str, list[Any]]]:
     return condition.child.name, {parent: values}
 
 
+def _read_conjunction(conjunction: Any, *, either: bool) -> tuple[str, When]:
+    """As `_read_condition`, for several conditions of one child; either: any of them suffices."""
+    parts = [_read_condition(part) for part in conjunction.components]
+    when: When = {}
+    for _, parents in parts:
+        for parent, values in parents.items():
+            known = when.get(parent, values)
+            if either:
+                when[parent] = known + [value for value in values if value not in known]
+            else:
+                when[parent] = [value for value in known if value in values]
+    if either and (len(when) > 1 or any(len(parents) > 1 for _, parents in parts)):
+        raise SpaceError(f"`when` cannot express an or over several parents, but got the condition {conjunction}")
+    return parts[0][0], when
+
+
 def _values_of(condition: Any) -> list[Any]:
-    """Every value of a condition's parent, so that "not equal" and "greater than" become lists."""
+    """All values of a condition's parent, so that "not equal" and "greater than" become lists."""
     parent = condition.parent
     for attribute in ("choices", "sequence"):
         if hasattr(parent, attribute):
             return list(getattr(parent, attribute))
     if type(parent).__name__.endswith("IntegerHyperparameter") and parent.upper - parent.lower < 10_000:
         return list(range(parent.lower, parent.upper + 1))
-    raise SpaceError(f"the condition {condition} cannot be expressed as a list of parent values")
+    raise SpaceError(f"`when` cannot express the condition {condition} as a list of the parent's values")
 
 
-def _from_hyperparameter(parameter: Any, when: dict[str, list[Any]] | None, is_parent: bool) -> Parameter:
+def _from_hyperparameter(parameter: Any, when: When | None, is_parent: bool) -> Parameter:
     kind = type(parameter).__name__
     if kind == "CategoricalHyperparameter":
         return Categorical(parameter.choices, when=when)
@@ -124,8 +129,8 @@ def _from_hyperparameter(parameter: Any, when: dict[str, list[Any]] | None, is_p
     raise SpaceError(f"parameter {parameter.name!r}: cannot read a {kind}")
 
 
-def _from_ordinal(sequence: list[Any], when: dict[str, list[Any]] | None, is_parent: bool) -> Parameter:
-    """Numbers at equal steps are an Int, or a Float if nothing depends on it; anything else is categorical."""
+def _from_ordinal(sequence: list[Any], when: When | None, is_parent: bool) -> Parameter:
+    """Equally spaced numbers become an Int, or a Float that is no parent; anything else becomes a Categorical."""
     values = np.array([as_number(value) for value in sequence])
     steps = np.diff(values)
     if len(steps) and steps[0] > 0 and np.allclose(steps, steps[0], rtol=1e-9, atol=0):

@@ -1,14 +1,14 @@
-"""A search space told from a table of past runs, for those who did not write theirs down.
+"""Guesses a search space from a table of past runs, for users who never wrote theirs down.
 
-| a column of                     | becomes                                                                         |
-| ------------------------------- | ------------------------------------------------------------------------------- |
-| texts, or True and False        | choices                                                                         |
-| whole numbers, other numbers    | a range from the least to the greatest                                          |
-| numbers spread over magnitudes  | a range on a log scale: their logarithms are spread more evenly than themselves |
-| one value throughout            | nothing: it was never varied                                                    |
-| empty cells in some rows        | conditional, if a column of choices says in which                               |
+| column                           | becomes                                                                       |
+| -------------------------------- | ----------------------------------------------------------------------------- |
+| text, or True and False          | a Categorical                                                                 |
+| numbers                          | an Int or a Float, from the smallest to the largest value                     |
+| numbers over several magnitudes  | the same on a log scale, if their logarithms are spread more evenly           |
+| the same value in every row      | nothing, since it was never varied                                            |
+| cells empty in some rows         | a conditional parameter, if a column of choices explains which rows           |
 
-What cannot be told is refused with a word on what to do, never guessed.
+A column that fits none of these is an error, with a remedy.
 """
 
 from __future__ import annotations
@@ -29,13 +29,15 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MOST_CHOICES = 50
-MAGNITUDES = 10.0  # greatest over least from which a log scale is thought of
+MAGNITUDES = 10.0  # a log scale is considered if the largest value is at least this many times the smallest
+
+_NO_PARAMETER = "leave the column out with {ignore} if it is not a parameter"
 
 
 def infer_space(frame: pd.DataFrame, without: Collection[str] = ()) -> Space:
-    """The space of a table's columns.
+    """The search space of a table, one parameter per column that varies.
 
-    without: the columns that are no parameters (the task, the result, its cost).
+    without: columns that are not parameters (the task, the result, its cost).
     """
     columns = {str(name): frame[name] for name in frame.columns if name not in without}
     parameters: dict[str, Parameter] = {}
@@ -48,38 +50,42 @@ def infer_space(frame: pd.DataFrame, without: Collection[str] = ()) -> Space:
             parameters[name] = _parameter(name, known)
     if not parameters:
         raise SpaceError(
-            f"there is no parameter to search in: besides {', '.join(map(repr, without)) or 'nothing'} there is "
-            f"{', '.join(map(repr, constant)) or 'no column'}{', with one value throughout' if constant else ''}"
+            f"there is no parameter to search: besides {', '.join(map(repr, without)) or 'nothing'} there is "
+            f"{', '.join(map(repr, constant)) or 'no column'}{', with the same value in every row' if constant else ''}"
         )
-    whole = {name: replace(p, when=_condition(name, columns, parameters)) for name, p in parameters.items()}
-    return Space(whole)
+    return Space({name: replace(p, when=_condition(name, columns, parameters)) for name, p in parameters.items()})
 
 
 def _parameter(name: str, known: pd.Series[Any]) -> Parameter:
+    """A column's parameter, from its non-empty cells."""
     values = list(dict.fromkeys(known.tolist()))
-    if not all(isinstance(v, (int, float, np.number)) and not isinstance(v, (bool, np.bool_)) for v in values):
-        if len(values) > MOST_CHOICES:
-            raise SpaceError(
-                f"the column {name!r} has {len(values)} different texts, too many to be choices; "
-                "drop it if it is no parameter, or pass a space"
-            )
-        return Categorical(sorted(values, key=str))
-    numbers = np.unique(np.array(values, dtype=float))
+    if all(isinstance(v, (int, float, np.number)) and not isinstance(v, (bool, np.bool_)) for v in values):
+        return _numeric(name, np.unique(np.array(values, dtype=float)))
+    if len(values) > MOST_CHOICES:
+        raise SpaceError(
+            f"the column {name!r} has {len(values)} different texts, too many for a list of choices",
+            f"{_NO_PARAMETER}, or pass a space with {{space}}",
+        )
+    return Categorical(sorted(values, key=str))
+
+
+def _numeric(name: str, numbers: Array) -> Parameter:
+    """The parameter of a column with these distinct numbers, in ascending order."""
     if not np.isfinite(numbers).all():
-        raise SpaceError(f"the column {name!r} has a number that is not finite; pass a space, or mend the table")
+        raise SpaceError(
+            f"the column {name!r} holds a number that is not finite", "correct the table, or pass a space with {space}"
+        )
     low, high, log = float(numbers[0]), float(numbers[-1]), is_log(numbers)
-    if all(number.is_integer() for number in numbers):
-        try:
-            return Int(int(low), int(high), log=log)
-        except ValueError as error:
-            raise SpaceError(
-                f"the column {name!r} is no range of whole numbers ({error}); drop it if it is no parameter"
-            ) from None
-    return Float(low, high, log=log)
+    if not all(number.is_integer() for number in numbers):
+        return Float(low, high, log=log)
+    try:
+        return Int(int(low), int(high), log=log)
+    except SpaceError as error:
+        raise SpaceError(f"the column {name!r} is not a range of whole numbers ({error})", _NO_PARAMETER) from None
 
 
 def is_log(numbers: Array) -> bool:
-    """Whether distinct numbers are spread more evenly on a log scale: closer to symmetric about their mean."""
+    """Whether distinct numbers in ascending order are spread more evenly, that is less skewed, on a log scale."""
     if len(numbers) < 3 or numbers[0] <= 0 or numbers[-1] / numbers[0] < MAGNITUDES:
         return False
     return abs(_skewness(np.log(numbers))) < abs(_skewness(numbers))
@@ -94,17 +100,18 @@ def _skewness(x: Array) -> float:
 def _condition(
     name: str, columns: dict[str, pd.Series[Any]], parameters: dict[str, Parameter]
 ) -> dict[str, list[Any]] | None:
-    """When a parameter is active: None if always, else the choices of the one column that tells it apart."""
-    there = columns[name].notna()
-    if there.all():
+    """When a parameter is active: None for always, else the values of the one column that explains its empty cells."""
+    filled = columns[name].notna()
+    if filled.all():
         return None
     for parent, parameter in parameters.items():
-        if not isinstance(parameter, Categorical) or not columns[parent].notna().sum() > there.sum():
-            continue  # one that is empty in the same rows tells nothing
-        active, inactive = set(columns[parent][there]), set(columns[parent][~there].dropna())
+        if not isinstance(parameter, Categorical) or not columns[parent].notna().sum() > filled.sum():
+            continue  # a column that is empty in the same rows explains nothing
+        active, inactive = set(columns[parent][filled]), set(columns[parent][~filled].dropna())
         if not active & inactive and all(value in parameter.choices for value in active):
             return {parent: [choice for choice in parameter.choices if choice in active]}
     raise SpaceError(
-        f"the column {name!r} is empty in {int((~there).sum()):,} of {len(there):,} rows, and no column of choices "
-        "tells when; fill the cells, drop the column, or pass a space that says when it is active"
+        f"the column {name!r} is empty in {int((~filled).sum()):,} of {len(filled):,} rows, and no column of choices "
+        "explains which",
+        "fill the cells, leave the column out with {ignore}, or pass a space with {space} that says when it is active",
     )

@@ -1,7 +1,7 @@
-"""The parameters of a space: real, whole-number and categorical.
+"""The parameters of a space: Float, Int and Categorical.
 
-Each knows its range, the map between native values and [0, 1], and how it is written as JSON. Inside, a value
-is held as a float: the number itself, or the index of the choice.
+Each knows its range, the map between native values and [0, 1], and its form in JSON. Internally a value is a float: the
+number itself, or the index of the choice.
 """
 
 from __future__ import annotations
@@ -19,22 +19,23 @@ from headstart.errors import SpaceError
 
 When: TypeAlias = Mapping[str, Any]
 
-# A value outside a bound by less than this share of the range is the bound, written with fewer digits.
+# A value that misses a bound by less than this share of the range is taken as the bound, written with fewer digits.
 _TOLERANCE = 1e-9
-# Decoded reals carry so many significant digits: enough for 1e-12, and few enough for 0.1 to come back as 0.1.
+# Significant digits of decoded reals: accurate to 1e-12, and 0.1 still comes back as 0.1.
 _DIGITS = 13
-# Whole numbers beyond this would not come back from [0, 1] exactly.
+# Larger integers would not survive the way to [0, 1] and back.
 _LARGEST_INT = 10**12
 
 
-def _key(value: Scalar) -> tuple[bool, Scalar]:
-    """What makes two choices the same: True and 1 are equal in Python, but not in JSON."""
-    return isinstance(value, bool), value
-
-
 def as_scalar(value: Any) -> Any:
-    """NumPy's scalars as Python's own."""
+    """A NumPy scalar as a Python one; anything else unchanged."""
     return value.item() if isinstance(value, np.generic) else value
+
+
+def choice_key(value: Any) -> tuple[bool, Scalar]:
+    """Two values are the same choice if their keys are equal. True and 1 differ, as they do in JSON."""
+    value = as_scalar(value)
+    return isinstance(value, bool), value
 
 
 def _is_scalar(value: Any) -> bool:
@@ -42,7 +43,7 @@ def _is_scalar(value: Any) -> bool:
 
 
 def is_missing(value: Any) -> bool:
-    """Whether a cell is empty: None, NaN, or one of pandas' marks for that."""
+    """Whether a cell is empty: None, NaN, or one of pandas' markers for missing values."""
     value = as_scalar(value)
     if isinstance(value, float):
         return math.isnan(value)
@@ -57,19 +58,19 @@ def _normalise_when(when: When | None) -> dict[str, tuple[Scalar, ...]]:
     normal: dict[str, tuple[Scalar, ...]] = {}
     for parent, values in when.items():
         if isinstance(values, (set, frozenset)):
-            values = sorted(values, key=repr)  # the order of a set depends on the hash seed
+            values = sorted(values, key=repr)  # a set's own order depends on the hash seed
         listed = [as_scalar(v) for v in values] if isinstance(values, (list, tuple)) else [as_scalar(values)]
         if not listed:
             raise SpaceError(f"when lists no value for {parent!r}; the parameter could never be active")
         for value in listed:
             if not _is_scalar(value):
                 raise SpaceError(f"when must list single values for {parent!r}, but got {value!r}")
-        normal[parent] = tuple({_key(value): value for value in listed}.values())
+        normal[parent] = tuple({choice_key(value): value for value in listed}.values())
     return normal
 
 
 def as_number(cell: Any) -> float:
-    """A cell as a float; NaN where it is no number (True and False are none)."""
+    """A cell as a float; NaN if it is not a number. True and False are not numbers."""
     cell = as_scalar(cell)
     if isinstance(cell, bool) or not isinstance(cell, (int, float)):
         return math.nan
@@ -81,7 +82,7 @@ def as_number(cell: Any) -> float:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _Parameter:
-    """What all three share: the condition. Two are equal if their JSON is, so True is not 1."""
+    """The part that all three share: the condition. Parameters are equal if their JSON is, so True is not 1."""
 
     when: When | None = field(default=None, kw_only=True)
 
@@ -115,7 +116,7 @@ class _Parameter:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _Numeric(_Parameter):
-    """What Float and Int share: a range, its logarithm if asked for, a step, and the map to [0, 1]."""
+    """The part that Float and Int share: a range, a log scale, a step, and the map to [0, 1]."""
 
     low: float
     high: float
@@ -141,7 +142,7 @@ class _Numeric(_Parameter):
             self._set_step()
 
     def _checked(self, name: str, value: Any) -> float:
-        """A finite number in the parameter's own type."""
+        """A finite number, of the parameter's own type."""
         number = as_number(value)
         if not math.isfinite(number):
             raise SpaceError(f"{name} must be a finite number, but got {value!r}")
@@ -151,15 +152,17 @@ class _Numeric(_Parameter):
         step = self._checked("step", self.step)
         if self.log:
             raise SpaceError("step and log exclude each other")
-        count = math.floor((self.high - self.low + self._slack(step)) / step) if step > 0 else 0
-        if count < 1:
+        steps = (self.high - self.low + self._slack(step)) / step if step > 0 else 0.0
+        if steps < 1:
             raise SpaceError(f"step must be above 0 and at most high - low, but got step={step}")
+        if not math.isfinite(steps):
+            raise SpaceError(f"step is too small for the range from {self.low} to {self.high}, but got step={step}")
         object.__setattr__(self, "step", step)
-        last = float(self._on_grid(np.array([self.low + count * step]))[0])
+        last = float(self._on_grid(np.array([self.low + math.floor(steps) * step]))[0])
         object.__setattr__(self, "high", self._checked("high", last))  # the last value on the grid
 
     def _slack(self, step: float) -> float:
-        """How far from the grid a value may be and still count as on it: bounds and step are rounded numbers."""
+        """How far off the grid a value may lie and still count as on it, since bounds and step are rounded."""
         return 1e-6 * step + 1e-12 * max(abs(self.low), abs(self.high))
 
     @property
@@ -169,7 +172,7 @@ class _Numeric(_Parameter):
 
     @property
     def size(self) -> float:
-        """How many values there are."""
+        """The number of values."""
         return 1.0 + round((self.high - self.low) / self.step) if self.step is not None else math.inf
 
     def to_unit(self, v: Array) -> Array:
@@ -178,7 +181,7 @@ class _Numeric(_Parameter):
         return np.clip(((np.log(v) if self.log else v) - low) / (high - low), 0.0, 1.0)
 
     def from_unit(self, u: Array) -> Array:
-        """[0, 1] → native values, on the grid of the parameter if it has one; 0 and 1 are the bounds."""
+        """[0, 1] → native values, on the parameter's grid if it has one. 0 and 1 give the bounds."""
         u = np.clip(u, 0.0, 1.0)
         low, high = self._ends
         v = low + u * (high - low)
@@ -186,7 +189,7 @@ class _Numeric(_Parameter):
         return np.where(u == 0.0, self.low, np.where(u == 1.0, self.high, v))
 
     def draw(self, u: Array) -> Array:
-        """[0, 1] → native values; where there are finitely many, each gets its share of the interval."""
+        """[0, 1] → native values; if there are finitely many, each gets its share of the interval."""
         if not math.isfinite(self.size):
             return self.from_unit(u)
         if self.log:
@@ -195,7 +198,7 @@ class _Numeric(_Parameter):
         return self._nth(np.minimum(np.floor(u * self.size), self.size - 1))
 
     def options(self) -> Array:
-        """Every value of a parameter that has finitely many."""
+        """All values of a parameter with finitely many."""
         assert math.isfinite(self.size)
         return self._nth(np.arange(self.size))
 
@@ -203,22 +206,22 @@ class _Numeric(_Parameter):
         return self.snap(self.low + k * (self.step or 1))
 
     def snap(self, v: Array) -> Array:
-        """The nearest values that the parameter takes."""
+        """The nearest values that the parameter can take."""
         return np.clip(self._on_grid(v), self.low, self.high)
 
     def _on_grid(self, v: Array) -> Array:
         if self.step is not None:
             v = self.low + np.rint((v - self.low) / self.step) * self.step
-        # Below zero the sum low + … cancels, and what is left is known only to the accuracy of `low`.
+        # With low < 0 the sum low + … cancels, and the result is only as accurate as `low`.
         finest = math.floor(math.log10(-self.low)) - _DIGITS - 1 if self.low < 0 else -math.inf
         return _rounded(v, finest)
 
     def admit(self, v: Array) -> tuple[Array, Mask]:
-        """The values, moved to a bound or the grid within rounding, and which of them are outside."""
+        """The values, moved to a bound or to the grid if rounding explains the gap, and which do not fit."""
         width = self.high - self.low
         below = self.low - _TOLERANCE * (self.low if self.log else width)
         above = self.high + _TOLERANCE * (self.high if self.log else width)
-        outside = ~((v >= below) & (v <= above))  # NaN is outside
+        outside = ~((v >= below) & (v <= above))  # true for NaN
         v = np.clip(np.where(outside, self.low, v), self.low, self.high)
         if self.step is not None:
             on_grid = self._on_grid(v)
@@ -227,7 +230,7 @@ class _Numeric(_Parameter):
         return v, outside
 
     def contains(self, value: Any) -> bool:
-        """Whether a value is one that the parameter takes."""
+        """Whether the parameter can take a value."""
         return not self.admit(np.array([as_number(value)]))[1][0]
 
     def _arguments(self) -> dict[str, Any]:
@@ -240,7 +243,11 @@ class _Numeric(_Parameter):
 
 
 class Float(_Numeric):
-    """A real parameter in [low, high]; `log=True` for a logarithmic scale, `when` for its condition."""
+    """A real number in [low, high].
+
+    log: search on a logarithmic scale. step: only low, low + step, … when: active only for these values of other
+    parameters, as in `when={"kernel": "rbf"}` or `when={"kernel": ["rbf", "poly"]}`.
+    """
 
     def native(self, value: float) -> float:
         return float(value)
@@ -251,7 +258,7 @@ class Float(_Numeric):
 
 
 class Int(_Numeric):
-    """A whole-number parameter in {low, …, high}; `log=True` for a logarithmic scale."""
+    """An integer in {low, …, high}; log, step and when as for `Float`."""
 
     def _checked(self, name: str, value: Any) -> int:
         number = super()._checked(name, value)
@@ -283,7 +290,7 @@ class Int(_Numeric):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Categorical(_Parameter):
-    """One of a list of choices, each a JSON scalar: text, number, True, False or None."""
+    """One of a list of choices, each text, a number, True, False or None; when as for `Float`."""
 
     choices: Sequence[Scalar]
 
@@ -300,9 +307,9 @@ class Categorical(_Parameter):
                 raise SpaceError(f"a choice must be text, a number, True, False or None, but got {choice!r}")
             if isinstance(choice, float) and not math.isfinite(choice):
                 raise SpaceError(f"a choice must be finite, but got {choice!r}")
-            if _key(choice) in seen:
+            if choice_key(choice) in seen:
                 raise SpaceError(f"choices must differ, but {choice!r} is listed twice")
-            seen.add(_key(choice))
+            seen.add(choice_key(choice))
         object.__setattr__(self, "choices", choices)
 
     @property
@@ -318,18 +325,18 @@ class Categorical(_Parameter):
 
     def index(self, value: Any) -> int | None:
         """The position of a choice, or None if it is not one."""
-        return self._positions.get(_key(as_scalar(value))) if _is_scalar(value) else None
+        return self._positions.get(choice_key(value)) if _is_scalar(value) else None
 
     @cached_property
     def _positions(self) -> dict[tuple[bool, Scalar], int]:
-        return {_key(choice): i for i, choice in enumerate(self.choices)}
+        return {choice_key(choice): i for i, choice in enumerate(self.choices)}
 
     def contains(self, value: Any) -> bool:
         """Whether a value is one of the choices."""
         return self.index(value) is not None
 
     def draw(self, u: Array) -> Array:
-        """[0, 1] → indices of choices, each with an equal share."""
+        """[0, 1] → indices of choices, with equal shares."""
         return np.minimum(np.floor(u * self.size), self.size - 1)
 
     def options(self) -> Array:
@@ -347,9 +354,9 @@ Parameter: TypeAlias = Float | Int | Categorical
 
 
 def _rounded(v: Array, finest: float) -> Array:
-    """Round to 13 significant digits, or to 10^finest where that is coarser; each result is the double nearest
-    to its decimal form."""
-    out = v + 0.0  # a copy, in which −0 is 0
+    """Rounds to 13 significant digits, or to 10^finest where that is coarser. Each result is the double nearest to
+    its decimal form."""
+    out = v + 0.0  # a copy without −0
     nonzero = (v != 0) & np.isfinite(v)
     exponent = np.floor(np.log10(np.abs(v, where=nonzero, out=np.ones_like(v))))
     places = _DIGITS - 1 - np.maximum(exponent, finest + _DIGITS - 1)
@@ -363,7 +370,7 @@ def _rounded(v: Array, finest: float) -> Array:
 
 
 def parameter_from_json(name: str, entry: Any) -> Parameter:
-    """The reverse of `to_json`; `name` is for the error message."""
+    """The inverse of `to_json`; `name` is for error messages."""
     kinds: dict[Any, tuple[type[Parameter], set[str]]] = {
         "float": (Float, {"low", "high", "log", "step", "when"}),
         "int": (Int, {"low", "high", "log", "step", "when"}),
@@ -378,5 +385,5 @@ def parameter_from_json(name: str, entry: Any) -> Parameter:
         raise SpaceError(f"parameter {name!r}: unknown entry {sorted(surplus)[0]!r}")
     try:
         return make(**arguments)
-    except (TypeError, ValueError) as error:
+    except (TypeError, SpaceError) as error:  # TypeError: an entry is missing
         raise SpaceError(f"parameter {name!r}: {error}") from error

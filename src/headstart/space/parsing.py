@@ -1,6 +1,6 @@
-"""Cells of a table or of a list of dictionaries → values of a parameter.
+"""From configurations in any form (data frame, columns, list of dictionaries) to the values of a parameter.
 
-Fast where a column is clean, which is the rule, and careful cell by cell where it is not.
+Clean columns, the usual case, take a fast path; all others are read cell by cell.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -16,26 +16,42 @@ from headstart._support.types import Array, Mask
 from headstart.errors import SpaceError
 from headstart.space.parameters import Categorical, Float, Int, Parameter, as_number, as_scalar, is_missing
 
+Columns: TypeAlias = Mapping[str, Any]
 
-def as_columns(configs: Any, names: Sequence[str]) -> tuple[Mapping[str, Any], int]:
-    """One column per name, from a data frame, a mapping of columns or a list of dictionaries; and their length."""
-    if hasattr(configs, "columns") and hasattr(configs, "iloc"):  # a data frame
-        there = list(configs.columns)
-        for name in names:
-            if there.count(name) != 1:
-                found = "no column" if name not in there else "more than one column"
-                raise SpaceError(f"{found} for {name!r}; there are {', '.join(map(str, there))}")
-        return {name: configs[name] for name in names}, len(configs)
+# Instead of the index of a choice.
+_UNKNOWN, _MISSING = -1, -2
+
+
+def as_columns(configs: Any, names: Sequence[str]) -> tuple[Columns, int]:
+    """One column per name, and their length; `configs` is a data frame, a mapping of columns or dictionaries."""
+    if hasattr(configs, "columns") and hasattr(configs, "iloc"):
+        return _frame_columns(configs, names)
     if isinstance(configs, Mapping):
-        columns = {k: v for k, v in configs.items() if hasattr(v, "__len__") and not isinstance(v, str)}
-        lengths = {len(column) for column in columns.values()}
-        if columns.keys() != set(names) or len(lengths) != 1:
-            raise SpaceError(
-                "give a list of configurations, a data frame, or columns of equal length for "
-                f"{', '.join(names)}, but got {configs!r:.200}"
-            )
-        return columns, lengths.pop()
-    configs = list(configs)
+        return _mapped_columns(configs, names)
+    return _listed_columns(list(configs), names)
+
+
+def _frame_columns(frame: Any, names: Sequence[str]) -> tuple[Columns, int]:
+    present = list(frame.columns)
+    for name in names:
+        if present.count(name) != 1:
+            found = "more than one column" if name in present else "no column"
+            raise SpaceError(f"{found} for {name!r}; there are {', '.join(map(str, present))}")
+    return {name: frame[name] for name in names}, len(frame)
+
+
+def _mapped_columns(configs: Mapping[str, Any], names: Sequence[str]) -> tuple[Columns, int]:
+    columns = {k: cells for k, cells in configs.items() if hasattr(cells, "__len__") and not isinstance(cells, str)}
+    lengths = {len(column) for column in columns.values()}
+    if columns.keys() != set(names) or len(lengths) != 1:
+        raise SpaceError(
+            "give a list of configurations, a data frame, or columns of equal length for "
+            f"{', '.join(names)}, but got {configs!r:.200}"
+        )
+    return columns, lengths.pop()
+
+
+def _listed_columns(configs: list[Any], names: Sequence[str]) -> tuple[Columns, int]:
     if not all(issubclass(kind, Mapping) for kind in set(map(type, configs))):
         row = next(i for i, config in enumerate(configs) if not isinstance(config, Mapping))
         raise SpaceError(f"configuration {row} must be a dictionary, but got {configs[row]!r}")
@@ -52,7 +68,7 @@ def cell_of(column: Any, row: int) -> Any:
 
 
 def parse_column(parameter: Parameter, column: Any) -> tuple[Array, Mask, Mask]:
-    """One column of cells → values, which cells are empty, which do not fit."""
+    """The values of a column of cells, which cells are empty, and which do not fit the parameter."""
     if isinstance(parameter, Categorical):
         return _parse_choices(parameter, column)
     return _parse_numbers(parameter, column)
@@ -70,9 +86,9 @@ def _parse_numbers(parameter: Float | Int, column: Any) -> tuple[Array, Mask, Ma
 
 
 def _numbers(cells: list[Any]) -> tuple[Array, Mask]:
-    """Each cell as a float, NaN where it is none, and which cells are empty."""
+    """Each cell as a float, NaN where it is not a number, and which cells are empty."""
     if set(map(type, cells)) <= {int, float, type(None)}:
-        with suppress(OverflowError):  # whole numbers beyond all floats
+        with suppress(OverflowError):  # an integer beyond 1e308
             v = np.array(cells, dtype=float)  # None becomes NaN
             return v, np.isnan(v)
     v = np.array([as_number(cell) for cell in cells], dtype=float)
@@ -82,29 +98,29 @@ def _numbers(cells: list[Any]) -> tuple[Array, Mask]:
 def _parse_choices(parameter: Categorical, column: Any) -> tuple[Array, Mask, Mask]:
     cells = _cells(column)
     types = set(map(type, cells))
-    mixed = bool in types and types & {int, float}  # True and 1 would be one key of a dictionary
+    mixed = bool in types and types & {int, float}  # True and 1 would be the same key of a dictionary
     if types <= {str, int, float, bool, type(None)} and not mixed:
         table: dict[Any, int] = {
             choice: i
             for i, choice in enumerate(parameter.choices)
             if isinstance(choice, str) or isinstance(choice, bool) == (bool in types)
         }
-        table |= {None: -2, math.nan: -2, np.nan: -2}
-        v = np.array([table.get(cell, -1) for cell in cells], dtype=float)
+        table |= {None: _MISSING, math.nan: _MISSING, np.nan: _MISSING}
+        v = np.array([table.get(cell, _UNKNOWN) for cell in cells], dtype=float)
     else:
-        v = np.array([_position(parameter, cell) for cell in cells], dtype=float)
-    for row in np.flatnonzero(v == -1):
-        if is_missing(cells[row]):
-            v[row] = -2
-    return v, v == -2, v == -1
+        v = np.array([_index(parameter, cell) for cell in cells], dtype=float)
+    for row in np.flatnonzero(v == _UNKNOWN):
+        if is_missing(cells[row]):  # a NaN other than math.nan and np.nan
+            v[row] = _MISSING
+    return v, v == _MISSING, v == _UNKNOWN
 
 
 def _cells(column: Any) -> list[Any]:
     return column.tolist() if hasattr(column, "tolist") else list(column)
 
 
-def _position(parameter: Categorical, cell: Any) -> int:
+def _index(parameter: Categorical, cell: Any) -> int:
     if is_missing(cell):
-        return -2
+        return _MISSING
     index = parameter.index(cell)
-    return -1 if index is None else index
+    return _UNKNOWN if index is None else index

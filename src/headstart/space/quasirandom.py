@@ -1,8 +1,8 @@
 """Points that fill the unit cube more evenly than random ones: the Halton sequence with scrambled digits.
 
-The i-th coordinate of point k is k written in the i-th prime base, its digits permuted at random and mirrored
-behind the point (Owen 2017, "A randomized Halton algorithm in R"). Any number of first points is spread
-evenly. SciPy has the same and Sobol's sequence too, but takes half a second to load.
+The i-th coordinate of point k is k written in the i-th prime base, with its digits permuted at random and mirrored
+behind the radix point (Owen 2017, "A randomized Halton algorithm in R"). Any first n points are evenly spread. SciPy
+offers the same sequence, but takes half a second to load.
 """
 
 from __future__ import annotations

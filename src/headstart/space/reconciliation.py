@@ -1,7 +1,7 @@
-"""Configurations found in one space and needed in another.
+"""Moves configurations from one space to another.
 
-Ranges move, choices come and go, parameters are renamed. `reconcile` says parameter by parameter what
-becomes of the old values, converts what can be carried over, and names what cannot.
+Ranges change, choices come and go, parameters are renamed. `reconcile` converts the values that have a place in the new
+space, reports what happened to each parameter, and lists the configurations that could not be carried over.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from headstart._support.types import Array, Mask
-from headstart.errors import SpaceError
+from headstart._support.wording import counted
+from headstart.errors import ArgumentError
 from headstart.space.foreign import as_space
 from headstart.space.parameters import Categorical, Float, Int, Parameter, as_number
 from headstart.space.space import Config, Space
@@ -22,7 +23,7 @@ from headstart.space.space import Config, Space
 
 @dataclass(frozen=True)
 class Change:
-    """What became of one parameter: kept, clipped, renamed, filled or dropped, and a word on how."""
+    """What happened to one parameter: kept, clipped, renamed, filled or dropped, with details."""
 
     name: str
     action: str
@@ -31,7 +32,10 @@ class Change:
 
 @dataclass(frozen=True)
 class Reconciled:
-    """Converted configurations, the old row each came from, and the report; `print` shows the table."""
+    """The converted configurations, the old row of each, all changes, and why other rows were dropped.
+
+    `print` shows this as a table.
+    """
 
     configs: list[Config]
     rows: list[int]
@@ -40,7 +44,7 @@ class Reconciled:
 
     @property
     def unchanged(self) -> bool:
-        """Whether every value went over as it was."""
+        """Whether every value was kept as it was."""
         return not self.dropped and all(c.action == "kept" and not c.detail for c in self.changes)
 
     def __str__(self) -> str:
@@ -48,7 +52,7 @@ class Reconciled:
         lines = [report(self.changes)]
         if total:
             lines.append(f"{len(self.rows)} of {total} configurations carried over")
-        lines += [f"  not configuration {row}: {reason}" for row, reason in self.dropped[:shown]]
+        lines += [f"  dropped configuration {row}: {reason}" for row, reason in self.dropped[:shown]]
         if len(self.dropped) > shown:
             lines.append(f"  … and {len(self.dropped) - shown} more")
         return "\n".join(lines)
@@ -56,7 +60,7 @@ class Reconciled:
 
 def report(changes: Sequence[Change]) -> str:
     """The changes as a small table."""
-    rows = [("parameter", "what", "how"), *((c.name, c.action, c.detail) for c in changes)]
+    rows = [("parameter", "action", "details"), *((c.name, c.action, c.detail) for c in changes)]
     width = max(len(name) for name, *_ in rows)
     return "\n".join(f"{name:<{width}}  {action:<9}  {detail}".rstrip() for name, action, detail in rows)
 
@@ -69,10 +73,10 @@ def reconcile(
     rename: Mapping[str, str] | None = None,
     fill: Mapping[str, Any] | None = None,
 ) -> Reconciled:
-    """Carry configurations of `old` over to `new`.
+    """Carries configurations of the space `old` over to the space `new`.
 
-    rename: old name → new name. fill: values for parameters that `old` does not know; without one it is
-    the middle of the range or the first choice.
+    rename: old name → new name. fill: values for parameters that `old` does not have; the default is the middle of the
+    range, or the first choice.
     """
     old, new = as_space(old), as_space(new)
     V, keep, changes, reasons = reconcile_values(old, new, old.to_values(configs), rename=rename, fill=fill)
@@ -88,12 +92,12 @@ def reconcile_values(
     rename: Mapping[str, str] | None = None,
     fill: Mapping[str, Any] | None = None,
 ) -> tuple[Array, Mask, list[Change], dict[int, str]]:
-    """The same on the matrix V: new values, which rows could be carried over, changes, reasons by row."""
+    """The same on a matrix V: new values, which rows were carried over, changes, and for each other row the reason."""
     rename = dict(rename or {})
     _check_renames(old, new, rename)
     defaults = defaults_of(new, fill or {})
-    source = {name: name for name in old if name in new and name not in rename}
-    source |= {there: here for here, there in rename.items()}  # new name → old name
+    source = {name: name for name in old if name in new and name not in rename}  # new name → old name
+    source |= {there: here for here, there in rename.items()}
     out = np.full((len(V), len(new)), np.nan)
     keep = np.ones(len(V), dtype=bool)
     changes: dict[str, Change] = {}
@@ -102,8 +106,9 @@ def reconcile_values(
         active = new.active(out, name) & keep
         column = out[:, new.names.index(name)]  # a view
         column[active] = defaults[name]
+        filler = repr(new[name].native(defaults[name]))
         if name not in source:
-            changes[name] = Change(name, "filled", f"with {new[name].native(defaults[name])!r}")
+            changes[name] = Change(name, "filled", f"with {filler}")
             continue
         before = V[:, old.names.index(source[name])]
         known = ~np.isnan(before)
@@ -117,8 +122,8 @@ def reconcile_values(
         notes = [
             (clipped, f"clipped to {new[name].describe()}"),
             (rounded, "rounded"),
-            (int(lost.sum()), "lost, their configurations with them"),
-            (int((active & ~known).sum()), f"missing there, filled with {new[name].native(defaults[name])!r}"),
+            (int(lost.sum()), f"not in {new[name].describe()}: configuration dropped"),
+            (int((active & ~known).sum()), f"filled with {filler}, inactive in the old space"),
             (int((known & keep & ~active).sum()), "left out, inactive in the new space"),
         ]
         changes[name] = _change(name, source[name], notes)
@@ -129,30 +134,30 @@ def reconcile_values(
 def _check_renames(old: Space, new: Space, rename: Mapping[str, str]) -> None:
     for here, there in rename.items():
         if here not in old:
-            raise SpaceError(f"cannot rename {here!r}: the old space has {', '.join(old)}")
+            raise ArgumentError(f"cannot rename {here!r}: the old space has {', '.join(old)}")
         if there not in new:
-            raise SpaceError(f"cannot rename {here!r} to {there!r}: the new space has {', '.join(new)}")
+            raise ArgumentError(f"cannot rename {here!r} to {there!r}: the new space has {', '.join(new)}")
     if len(set(rename.values())) < len(rename):
-        raise SpaceError(f"two parameters would get the same name: {dict(rename)}")
+        raise ArgumentError(f"rename gives two parameters the same name: {dict(rename)}")
 
 
 def defaults_of(new: Space, fill: Mapping[str, Any] = MappingProxyType({})) -> dict[str, float]:
-    """What an empty value becomes: what the user says, or else the middle of the range, or the first choice."""
+    """The value of each parameter that has none: from `fill`, else the middle of the range or the first choice."""
     defaults = {}
     for name, parameter in new.items():
         middle = parameter.from_unit(np.array([0.5])) if not isinstance(parameter, Categorical) else [0.0]
         defaults[name] = float(middle[0])
     for name, value in fill.items():
         if name not in new:
-            raise SpaceError(f"cannot fill {name!r}: the new space has {', '.join(new)}")
+            raise ArgumentError(f"cannot fill {name!r}: the new space has {', '.join(new)}")
         if not new[name].contains(value):
-            raise SpaceError(f"cannot fill {name!r} with {value!r}: it takes {new[name].describe()}")
+            raise ArgumentError(f"cannot fill {name!r} with {value!r}: it takes {new[name].describe()}")
         defaults[name] = carried(value, new[name])
     return defaults
 
 
 def _convert(old: Parameter, new: Parameter, before: Array) -> tuple[Array, int, int]:
-    """Old values in the new parameter's terms, NaN where there is no such value; how many clipped, rounded."""
+    """Old values as values of the new parameter, NaN where it has none; how many were clipped, how many rounded."""
     if isinstance(old, Categorical):
         table = np.array([carried(choice, new) for choice in old.choices])
         after = table[before.astype(int)]
@@ -171,7 +176,7 @@ def _convert(old: Parameter, new: Parameter, before: Array) -> tuple[Array, int,
 
 
 def carried(value: Any, new: Parameter) -> float:
-    """One native value as a value of another parameter; NaN if it has no place there."""
+    """One native value as a value of another parameter; NaN if the parameter cannot take it."""
     if isinstance(new, Categorical):
         index = new.index(value)
         return np.nan if index is None else float(index)
@@ -179,19 +184,19 @@ def carried(value: Any, new: Parameter) -> float:
 
 
 def into(new: Float | Int, v: Array) -> Array:
-    """Numbers clipped to the range and moved to the grid; what lies on the grid stays exactly as it is."""
+    """Numbers clipped to the range and moved to the grid; those on the grid stay exactly as they are."""
     inside = np.clip(v, new.low, new.high)
     exact, off_grid = new.admit(inside)
     return np.where(np.isnan(v), np.nan, np.where(off_grid, new.snap(inside), exact))
 
 
 def _change(name: str, source: str, notes: Sequence[tuple[int, str]]) -> Change:
-    said = [f"{count:,} value{'s' * (count > 1)} {text}" for count, text in notes if count]
+    details = [f"{counted(count, 'value')} {text}" for count, text in notes if count]
     if source != name:
-        return Change(name, "renamed", "; ".join([f"from {source}", *said]))
+        return Change(name, "renamed", "; ".join([f"from {source}", *details]))
     clipped, _, _, filled, _ = (count for count, _ in notes)
-    return Change(name, "clipped" if clipped else "filled" if filled else "kept", "; ".join(said))
+    return Change(name, "clipped" if clipped else "filled" if filled else "kept", "; ".join(details))
 
 
 def _gone(name: str, new: Space) -> Change:
-    return Change(name, "dropped", "another one has its name now" if name in new else "not in the new space")
+    return Change(name, "dropped", "another parameter now has its name" if name in new else "not in the new space")

@@ -1,4 +1,4 @@
-"""When are two configurations the same? The one place that decides it.
+"""When two configurations are the same. No other module decides this.
 
 Configurations are rows of a matrix V of values (NaN where a parameter is inactive) or of an encoding Z. Two rows are
 the same if all their numbers are equal, where −0 equals 0 and NaN equals NaN.
@@ -17,7 +17,7 @@ def keys(V: Array) -> list[bytes]:
 
 
 def distinct(V: Array) -> tuple[Array, Rows]:
-    """The distinct rows of V in lexicographic order, and for each row of V which of them it is."""
+    """The distinct rows of V in lexicographic order (NaN last), and for each row of V its position among them."""
     V = _canonical(V)
     order = np.lexsort(V.T[::-1])
     ranked = V[order]
@@ -41,5 +41,5 @@ def among(V: Array, others: Array) -> Mask:
 
 
 def _canonical(V: Array) -> Array:
-    """The same numbers with one zero and one NaN."""
+    """The same numbers, with a single zero and a single NaN."""
     return np.where(np.isnan(V), np.nan, V) + 0.0

@@ -1,6 +1,6 @@
-"""The networks: what turns a data set into a vector (Tables 1 and 2 of the paper, other poolings, and one for tables).
+"""The networks that turn a data set into a vector: Tables 1 and 2 of the paper, other poolings, and one for tables.
 
-The only module that imports torch; the others take it from here.
+This is the only module that imports torch; the others take it from here.
 """
 
 from __future__ import annotations
@@ -10,34 +10,32 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
 from headstart._support.types import Array
-from headstart.datasets.embedding import Points, Table, draw_rows
-from headstart.errors import ArgumentError
+from headstart.datasets.siamese.inputs import DataSet, Points, Table, draw_rows
+from headstart.errors import ArgumentError, MissingPackageError
 
 try:
     import torch
     from torch import Tensor, nn
 except ImportError as error:
-    raise ImportError("the Siamese networks need torch: pip install 'headstart[deep]'", name="torch") from error
+    raise MissingPackageError.of("a Siamese network", "torch", "deep") from error
 
-__all__ = ["DataSet", "Recipe", "Tensor", "Wing", "new_wing", "one_thread", "torch"]
-
-DataSet: TypeAlias = Points | Table
+__all__ = ["Recipe", "Tensor", "Wing", "new_wing", "one_thread", "torch"]
 
 KINDS = ("points", "images", "tables")
 POOLINGS = ("lstm", "mean", "attention")
-DRAWS = 8  # samples of τ points over which the embedding of a larger data set is averaged, where order matters
-MOST_ROWS = 20_000  # of a data set that is embedded as a whole; of a larger one, a fixed sample
-CELLS = 1 << 18  # numbers that are worked on at once
+DRAWS = 8  # with "lstm", the embedding of a larger data set is the mean over this many samples of τ points
+MOST_ROWS = 20_000  # otherwise all rows are embedded, or a fixed sample of this size
+CELLS = 1 << 18  # numbers processed at once
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """What a wing is made of. shape: of one point or image, () for tables. points: τ. size: of m_i."""
+    """The architecture of a wing. shape: of one point or image, () for tables. points: τ. size: of m_i."""
 
     kind: str
     shape: tuple[int, ...] = ()
@@ -57,15 +55,15 @@ class Recipe:
             if isinstance(number, bool) or not isinstance(number, int) or number < 1:
                 raise ArgumentError(f"shape, points and size must be whole numbers of at least 1, but got {number!r}")
         if self.kind == "images" and min(self.shape[1:]) < 4:
-            raise ArgumentError(f"images must be at least 4 × 4, since they are halved twice, but got {self.shape}")
+            raise ArgumentError(f"images must be at least 4 × 4, because they are halved twice, but got {self.shape}")
 
     def see(self, X: Any, y: Any = None) -> DataSet:
-        """A data set in the form that the wing takes; one that is in this form already stays as it is."""
+        """A data set in the form that the wing takes; a Points or Table stays as it is."""
         if self.kind == "tables":
             return X if isinstance(X, Table) else Table.of(X, y)
         data = X if isinstance(X, Points) else Points.of(X, 1 + len(self.shape))
         if data.shape != self.shape:
-            raise ArgumentError(f"this model was made for {self.kind} of shape {self.shape}, but got {data.shape}")
+            raise ArgumentError(f"this model is for {self.kind} of shape {self.shape}, but got {data.shape}")
         return data
 
 
@@ -86,7 +84,7 @@ class PointEncoder(nn.Module):
 class ImageEncoder(nn.Module):
     """Table 2: conv1 5 × 5 × 32, conv2 5 × 5 × 64, each with 2 × 2 max pooling; fc1 1000, fc2 300.
 
-    The paper does not say what happens at the border; here it is padded, so that only pooling makes images smaller.
+    The paper does not mention padding; here the convolutions keep the size, so that only pooling shrinks the images.
     """
 
     width = 300
@@ -109,7 +107,7 @@ class ImageEncoder(nn.Module):
 
 
 class TableEncoder(nn.Module):
-    """A shared embedding of cells (value, label), averaged over the columns that a row has; then a layer for rows."""
+    """A shared embedding of the cells, averaged over the non-missing cells of each row; then a layer for rows."""
 
     width = 128
 
@@ -130,7 +128,7 @@ class TableEncoder(nn.Module):
 
 
 class LastStates(nn.Module):
-    """biLSTM 300: what either direction has in mind after its last point, h_τ^F and h_τ^B."""
+    """biLSTM 300: each direction's final hidden state, h_τ^F and h_τ^B."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
@@ -143,7 +141,7 @@ class LastStates(nn.Module):
 
 
 class Mean(nn.Module):
-    """The average point."""
+    """The mean over the points."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
@@ -154,7 +152,7 @@ class Mean(nn.Module):
 
 
 class Attention(nn.Module):
-    """A weighted average of the points, its weights softmax(v · tanh(W h)), next to the plain one."""
+    """A weighted mean over the points, with weights softmax(v · tanh(W h)), next to the plain mean."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
@@ -179,19 +177,19 @@ POOLS: dict[str, type[LastStates] | type[Mean] | type[Attention]] = {
 
 
 class Wing(nn.Module):
-    """Data sets to meta-features, (B, 50). Both wings of the Siamese network are this one."""
+    """Data sets → meta-features, (B, 50). Both wings of a Siamese network share one instance."""
 
     def __init__(self, recipe: Recipe) -> None:
         super().__init__()
         self.recipe = recipe
         self.encoder = ENCODERS[recipe.kind](recipe.shape)
         self.pool = POOLS[recipe.pooling](self.encoder.width)
-        extra = 3 if recipe.kind == "tables" else 0  # a table's sizes, which no average shows
+        extra = 3 if recipe.kind == "tables" else 0  # a table's sizes, which are lost in a mean
         self.fc3 = nn.Linear(self.pool.width + extra, 100)
         self.fc4 = nn.Linear(100, recipe.size)
 
     def forward(self, sets: Sequence[DataSet]) -> Tensor:
-        """sets: all with the same number of rows."""
+        """The sets must have the same number of rows."""
         return self.head(self.encoder(sets), sets)
 
     def head(self, items: Tensor, sets: Sequence[DataSet]) -> Tensor:
@@ -203,27 +201,27 @@ class Wing(nn.Module):
         return out
 
     def embed(self, data: DataSet) -> Array:
-        """m of one data set, always the same: of all its points, or where order matters of samples of τ points."""
+        """The embedding of one data set: of all its points, or with "lstm" of fixed samples of τ points."""
         rng = np.random.default_rng(0)
         with one_thread(), torch.no_grad():
             if self.recipe.pooling == "lstm":
                 few = len(data) <= self.recipe.points
                 draws = [data] if few else [data.draw(self.recipe.points, rng=rng) for _ in range(DRAWS)]
-                m = torch.cat([self([draw]) for draw in draws]).mean(dim=0)
+                embedding = torch.cat([self([draw]) for draw in draws]).mean(dim=0)
             else:
                 whole = data if len(data) <= MOST_ROWS else data.rows(draw_rows(len(data), MOST_ROWS, rng=rng))
                 items = torch.cat([self.encoder([part]) for part in _parts(whole)], dim=1)
-                m = self.head(items, [data])[0]
-        return np.asarray(m.numpy(), dtype=float)
+                embedding = self.head(items, [data])[0]
+        return np.asarray(embedding.numpy(), dtype=float)
 
 
 def _stacked(sets: Sequence[Points]) -> Tensor:
-    return torch.from_numpy(np.stack([data.array for data in sets]))
+    return torch.from_numpy(np.stack([data.values for data in sets]))
 
 
 def _parts(data: DataSet) -> Iterator[DataSet]:
-    """The rows, as many at once as memory bears."""
-    width = data.Z.shape[1] if isinstance(data, Table) else math.prod(data.shape)
+    """The rows in parts of about `CELLS` numbers, to bound the memory."""
+    width = math.prod(data.values.shape[1:])
     edges = [*range(0, len(data), max(1, CELLS // width)), len(data)]
     for low, high in pairwise(edges):
         yield data.rows(slice(low, high))
@@ -231,7 +229,7 @@ def _parts(data: DataSet) -> Iterator[DataSet]:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """The same result on every machine, and no crowding where cores are busy."""
+    """Gives the same result on every machine, and leaves other cores alone."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -241,7 +239,7 @@ def one_thread() -> Iterator[None]:
 
 
 def new_wing(recipe: Recipe, *, seed: int) -> Wing:
-    """A wing with weights drawn by the seed (line 1 of Algorithm 2)."""
+    """A wing with random weights that depend only on the seed (line 1 of Algorithm 2)."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         return Wing(recipe)

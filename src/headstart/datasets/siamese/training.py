@@ -1,4 +1,4 @@
-"""Training a wing: Algorithm 2, with early stopping, and resumable."""
+"""Trains a wing: Algorithm 2 with early stopping. An interrupted training can be resumed."""
 
 from __future__ import annotations
 
@@ -17,18 +17,20 @@ import numpy.typing as npt
 
 from headstart._support.files import read_arrays, write_arrays
 from headstart._support.progress import Progress
-from headstart._support.types import Array
-from headstart.datasets.embedding import Table
-from headstart.datasets.siamese.networks import DataSet, Tensor, Wing, one_thread, torch
-from headstart.errors import ArgumentError
+from headstart._support.types import Array, Mask, Rows
+from headstart.datasets.siamese.inputs import DataSet
+from headstart.datasets.siamese.networks import Tensor, Wing, one_thread, torch
+from headstart.errors import ArgumentError, FormatError
+
+SAVE_EVERY = 10  # seconds between checkpoints
 
 
 @dataclass(frozen=True)
 class Training:
-    """How a wing is trained. pairs: β. rate: of Adam. decay: of the weights (AdamW).
+    """How to train a wing. pairs: β. rate: the learning rate. decay: the weight decay of AdamW.
 
-    The loss on held-out data sets is looked at every `every` steps; after `patience` looks without a lower one,
-    training ends, and the weights are those of the lowest.
+    The loss on held-out data sets is evaluated every `every` steps. Training stops after `patience` evaluations without
+    improvement, and keeps the weights with the lowest loss.
     """
 
     pairs: int = 32
@@ -43,33 +45,33 @@ class Training:
             if not getattr(self, name) >= 1:
                 raise ArgumentError(f"{name} must be at least 1, but got {getattr(self, name)}")
         if not (self.rate > 0 and self.decay >= 0):
-            raise ArgumentError(f"rate must be above 0 and decay not below, but got {self.rate} and {self.decay}")
+            raise ArgumentError(f"rate must be above 0 and decay at least 0, but got {self.rate} and {self.decay}")
 
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """Pairs of data sets, by their places in a list, and the distances they are to have."""
+    """Pairs of data sets, by their positions in a list, and their target distances."""
 
-    left: npt.NDArray[np.intp]
-    right: npt.NDArray[np.intp]
+    left: Rows
+    right: Rows
     target: Array
 
     def __len__(self) -> int:
         return len(self.left)
 
-    def take(self, which: npt.NDArray[np.intp]) -> Pairs:
+    def take(self, which: Rows) -> Pairs:
         return Pairs(self.left[which], self.right[which], self.target[which])
 
     @classmethod
-    def of(cls, target: Array, kept: npt.NDArray[np.bool_]) -> Pairs:
-        """Every pair i < j that a mask (n, n) keeps."""
+    def of(cls, target: Array, kept: Mask) -> Pairs:
+        """All pairs i < j where the mask `kept` (n, n) is true, with their entries of `target` (n, n)."""
         left, right = np.nonzero(np.triu(kept, 1))
         return cls(left, right, target[left, right])
 
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """Losses while training: after so many steps, on training pairs (mean since the last look) and on held-out ones."""
+    """The learning curve: steps, mean loss on training pairs since the last evaluation, loss on held-out pairs."""
 
     steps: npt.NDArray[np.int64]
     training: Array
@@ -85,9 +87,9 @@ class Curve:
 
 
 def pair_losses(wing: Wing, sets: Sequence[DataSet], pairs: Pairs, *, rng: np.random.Generator) -> Tensor:
-    """[d_target − ‖m_i − m_j‖₂]² of every pair, τ points of each data set being drawn."""
+    """[d_target − ‖m_i − m_j‖₂]² of every pair, from τ random points of each data set."""
     which, place = np.unique(np.concatenate([pairs.left, pairs.right]), return_inverse=True)
-    M = wing([sets[int(i)].draw(wing.recipe.points, rng=rng) for i in which])  # once, however many pairs it is in
+    M = wing([sets[int(i)].draw(wing.recipe.points, rng=rng) for i in which])  # each data set once
     left, right = torch.from_numpy(place[: len(pairs)]), torch.from_numpy(place[len(pairs) :])
     distance = torch.linalg.vector_norm(M[left] - M[right], dim=1)
     losses: Tensor = (torch.from_numpy(pairs.target.astype(np.float32)) - distance) ** 2
@@ -105,9 +107,10 @@ def fit(
     progress: bool = False,
     checkpoint: str | os.PathLike[str] | None = None,
 ) -> Curve:
-    """Algorithm 2: trains the wing in place; every step is drawn by (seed, step), so it can be continued anywhere.
+    """Algorithm 2: trains the wing in place. The random draws of a step depend only on (seed, step).
 
-    checkpoint: a file that is written now and then; if it is there and of the same job, training goes on from it.
+    checkpoint: a file to save the state in from time to time. If it exists and belongs to the same training, that
+    training is resumed.
     """
     job = _Job(wing, training, _job_digest(wing, sets, training_pairs, held_out_pairs, training, seed))
     if checkpoint is not None:
@@ -122,8 +125,8 @@ def fit(
             losses = pair_losses(wing, sets, training_pairs.take(beta), rng=rng)  # line 4
             job.update(losses.mean())  # line 5
             if job.step % training.every == 0 or job.step == training.steps:
-                job.look(_held_out_loss(wing, sets, held_out_pairs, seed))
-                if checkpoint is not None and time.monotonic() - saved > 10:
+                job.evaluate(_held_out_loss(wing, sets, held_out_pairs, seed))
+                if checkpoint is not None and time.monotonic() - saved > SAVE_EVERY:
                     job.save(checkpoint)
                     saved = time.monotonic()
             if bar is not None:
@@ -135,7 +138,7 @@ def fit(
 
 
 def _held_out_loss(wing: Wing, sets: Sequence[DataSet], pairs: Pairs, seed: int, most: int = 256) -> float:
-    """The mean loss of all held-out pairs, always with the same points."""
+    """The mean loss of all held-out pairs, on the same points every time."""
     rng = np.random.default_rng([seed, 2**32 - 1])
     with torch.no_grad():
         parts = [np.arange(i, min(i + most, len(pairs))) for i in range(0, len(pairs), most)]
@@ -144,7 +147,7 @@ def _held_out_loss(wing: Wing, sets: Sequence[DataSet], pairs: Pairs, seed: int,
 
 
 class _Job:
-    """Training under way: everything that changes from step to step."""
+    """The state of a training: everything that changes from step to step."""
 
     def __init__(self, wing: Wing, training: Training, digest: str) -> None:
         self.wing, self.training, self.digest = wing, training, digest
@@ -165,12 +168,15 @@ class _Job:
         self.recent.append(float(loss.detach()))
         self.step += 1
 
-    def look(self, held_out: float) -> None:
+    def evaluate(self, held_out: float) -> None:
+        """Records the loss on held-out pairs."""
         self.rows.append((self.step, float(np.mean(self.recent)), held_out))
         self.note = f"loss {self.rows[-1][1]:.4f}, held out {held_out:.4f}"
         self.recent = []
         if not math.isfinite(held_out):
-            raise ArgumentError(f"the loss is no longer finite after {self.step} steps; lower the rate")
+            raise ArgumentError(
+                f"the loss is not finite after {self.step} steps", "lower the learning rate with {rate}"
+            )
         self.since += 1
         if held_out < self.lowest:
             self.lowest, self.since, self.best = held_out, 0, _copied(self.wing)
@@ -185,10 +191,10 @@ class _Job:
         write_arrays(path, {**header, "lowest": self.lowest, "since": self.since}, arrays)
 
     def resume(self, path: str | os.PathLike[str]) -> None:
-        """Go on from a file that `save` wrote for the same job; anything else there is started over."""
+        """Resumes from a file that `save` wrote for the same training; any other file is ignored."""
         try:
-            header, arrays = read_arrays(path, "a training under way")
-        except (FileNotFoundError, ValueError):
+            header, arrays = read_arrays(path, "a checkpoint of headstart")
+        except (FileNotFoundError, FormatError):
             return
         if header.get("digest") != self.digest:
             return
@@ -214,10 +220,10 @@ def _copied(wing: Wing) -> dict[str, Tensor]:
 def _job_digest(
     wing: Wing, sets: Sequence[DataSet], train: Pairs, held_out: Pairs, training: Training, seed: int
 ) -> str:
-    """What a training depends on."""
+    """Identifies a training by everything that its result depends on."""
     digest = hashlib.sha256(repr((wing.recipe, training, seed)).encode())
     for data in sets:
-        digest.update((data.Z if isinstance(data, Table) else data.array).tobytes())
+        digest.update(data.values.tobytes())
     for pairs in (train, held_out):
         for column in (pairs.left, pairs.right, pairs.target):
             digest.update(np.ascontiguousarray(column).tobytes())
