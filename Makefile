@@ -1,25 +1,25 @@
-# make demo    the main job on data that ships with the package: printed, and drawn to demo.png
-# make test    all tests
-# make test-exports    starts handed to Ray Tune, SMAC, hyperopt, FLAML, Syne Tune and Ax, in an environment of its own
-# make lint    style, types and the direction of imports
-# make bench   the numbers of benchmarks/README.md
-# make claims  what the papers claim and what we find: docs/claims.md, from the tables in benchmarks/papers
-# make docs    the documentation, as a site in site/
-# make clean   remove what the others wrote (the environment stays: rm -rf .venv for a new one)
+# make demo    tune a model on data that ships with the package; prints the result and draws demo.png
+# make test    run all tests
+# make test-exports    test starts in Ray Tune, SMAC, hyperopt, FLAML, Syne Tune and Ax, in a separate environment
+# make lint    check style, types and imports between folders
+# make bench   compute the numbers of benchmarks/README.md
+# make claims  write docs/claims.md from the tables in benchmarks/papers
+# make docs    build the documentation as a site in site/
+# make clean   remove everything the other targets wrote, except the environment (to remake it: rm -rf .venv)
 #
-# Each does its own set-up in .venv, once. It needs Python 3.10 or newer; to choose one: make demo PYTHON=python3.12
+# Each target sets up .venv once. Python 3.10 or newer is needed; to choose one: make demo PYTHON=python3.12
 
 VENV := .venv
 EXPORTS := .venv-exports
 PY := $(VENV)/bin/python
 INSTALL := $(PY) -m pip install --disable-pip-version-check -c constraints.txt
 
-# python3 if it will do, else the newest that does.
+# python3 if it is new enough, otherwise the newest one found.
 USABLE := import sys, ensurepip, venv; sys.exit(sys.version_info < (3, 10))
 CANDIDATES := python3 python3.14 python3.13 python3.12 python3.11 python3.10
 PYTHON ?= $(shell for p in $(CANDIDATES); do "$$p" -c "$(USABLE)" 2>/dev/null && echo "$$p" && break; done)
 
-# One core per test process: the processes share the machine already.
+# One core per test process, since several processes share the machine.
 TEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(PY) -m pytest -n auto --maxprocesses 4 -rs
 
 .DEFAULT_GOAL := help
@@ -57,7 +57,7 @@ clean:
 	rm -rf build dist site demo.png .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 	find src tests -name __pycache__ -prune -exec rm -rf {} +
 
-# An environment that works is kept, one that was left half made is replaced.
+# Keep an environment that works; replace one that is incomplete.
 $(VENV)/.made:
 	@$(PY) -m pip --version >/dev/null 2>&1 || { \
 	  "$(PYTHON)" -c "$(USABLE)" 2>/dev/null || { \

@@ -1,4 +1,4 @@
-"""Every block of code in the documentation and the README runs as it stands, page by page, in an empty folder."""
+"""The documentation: all code runs, page by page, in an empty folder; navigation, links and reference are complete."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def blocks(page: Path) -> list[re.Match[str]]:
 
 
 def lacking(needs: str | None) -> str | None:
-    """The first package that a block needs and that is not here."""
+    """The first package that a block needs and that is not installed."""
     for name in re.split(r",\s*", needs or ""):
         if name and (find_spec(name.partition(".")[0]) is None or not _imports(name)):
             return name
@@ -56,14 +56,14 @@ def test_code_runs(page: Path, tmp_path: Path) -> None:
             lines = [line[2:] for line in block["code"].splitlines() if line.startswith("$ ")]
             code += [f"run_program({shlex.split(line)!r})\n" for line in lines]
     if not code:
-        pytest.skip(f"all of it needs {', '.join(skipped)}; make test-exports brings them")
+        pytest.skip(f"every block needs {', '.join(skipped)}; make test-exports installs them")
     (tmp_path / "page.txt").write_text("\n".join(code), encoding="utf-8")
     (tmp_path / "run.py").write_text(RUNNER)
     done = subprocess.run([sys.executable, "run.py"], cwd=tmp_path, env=environment(), capture_output=True, text=True)
     assert done.returncode == 0, f"{page.name}\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}"
 
 
-# Workers of some backends import the main script; what they import does nothing.
+# Workers of some backends import the main script, so importing it must do nothing.
 RUNNER = """
 import subprocess, sys
 
@@ -109,9 +109,36 @@ def test_the_object_that_a_method_page_names_exists(page: Path) -> None:
 
 
 def test_links_between_pages_lead_somewhere() -> None:
-    for page in (ROOT / "docs").rglob("*.md"):
+    for page in [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]:
         for target in re.findall(r"\]\(([^)#:]+\.md)", page.read_text(encoding="utf-8")):
             assert (page.parent / target).exists(), f"{page.name} -> {target}"
+
+
+def reference() -> list[str]:
+    """The names of modules, classes and functions that the reference shows."""
+    return re.findall(r"^::: ([\w.]+)$", (ROOT / "docs" / "api.md").read_text(encoding="utf-8"), re.MULTILINE)
+
+
+def test_the_reference_has_every_public_name() -> None:
+    import headstart as hs
+
+    listed = set(reference())
+    names = {f"{home}.{name}" for name, home in hs._HOMES.items()}
+    names |= {f"headstart.adapters.optuna.{name}" for name in hs.optuna.__all__}
+    names |= {getattr(module, name).__module__ for module in (hs.strategies, hs.surrogates) for name in module.__all__}
+    assert not names - listed
+    modules = set(hs._MODULES.values())
+    assert modules == {module for module in modules if any(f"{name}.".startswith(f"{module}.") for name in listed)}
+
+
+@pytest.mark.parametrize("name", reference())
+def test_everything_in_the_reference_exists(name: str) -> None:
+    """Without importing it, since some modules need packages that are not installed here."""
+    path = ROOT / "src" / Path(*name.split("."))
+    if path.is_dir() or path.with_suffix(".py").exists():
+        return
+    module = path.parent / "__init__.py" if path.parent.is_dir() else path.parent.with_suffix(".py")
+    assert re.search(rf"\b{path.name}\b", module.read_text(encoding="utf-8"))
 
 
 def test_the_page_of_commands_is_the_generated_one() -> None:

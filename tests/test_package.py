@@ -1,15 +1,17 @@
-"""The package as a newcomer meets it: the cost of importing, public names, shipped histories, README."""
+"""The package as a newcomer meets it: the cost of importing, public names, folders, shipped histories, README."""
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 
 import pytest
 
 import headstart as hs
-from program import ROOT, python
+from program import ROOT, headstart, python
 
 HEAVY = {"pandas", "scipy", "sklearn", "pyarrow", "joblib"} | {
     "optuna",
@@ -20,8 +22,12 @@ HEAVY = {"pandas", "scipy", "sklearn", "pyarrow", "joblib"} | {
 }
 
 
+PACKAGE = ROOT / "src" / "headstart"
+FOLDERS = sorted(init.parent for init in PACKAGE.glob("*/__init__.py"))
+
+
 def printed(code: str) -> str:
-    """What a fresh interpreter prints."""
+    """The output of a fresh interpreter."""
     done = python(code)
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -57,11 +63,13 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
 
 
 def test_modules_do_not_hide_the_functions_of_the_package() -> None:
-    every = "import pkgutil, importlib, headstart as hs; "
-    every += "[importlib.import_module(m.name) for m in pkgutil.iter_modules(hs.__path__, 'headstart.')]; "
+    folders = [f"headstart.{folder.name}" for folder in FOLDERS]
+    every = f"import importlib, headstart as hs; [importlib.import_module(name) for name in {folders}]; "
     code = every + "print([n for n in hs._HOMES if type(getattr(hs, n)).__name__ == 'module'])"
     assert printed(code) == "[]\n"
-    after = "import headstart.datasets.features, headstart as hs; print(hs.metafeatures is headstart.datasets.features.metafeatures)"
+    after = (
+        "import headstart.datasets.features as module, headstart as hs; print(hs.metafeatures is module.metafeatures)"
+    )
     assert printed(after) == "True\n"
 
 
@@ -71,6 +79,37 @@ def test_the_installed_version_is_the_one_in_the_source() -> None:
     except PackageNotFoundError:
         pytest.skip("headstart is not installed here, only on the path")
     assert installed == hs.__version__
+
+
+def test_python_m_headstart_is_the_command_line(tmp_path: Path) -> None:
+    done = headstart("--version", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, f"headstart {hs.__version__}\n"), done.stderr
+
+
+def test_the_errors_are_value_errors() -> None:
+    names = [name for name in hs.errors.__all__ if name.endswith("Error")]
+    assert {"HeadstartError", "ArgumentError", "SpaceError", "HistoryError", "FormatError"} <= set(names)
+    assert all(issubclass(getattr(hs.errors, name), hs.errors.HeadstartError) for name in names)
+    assert issubclass(hs.errors.HeadstartError, ValueError)
+
+
+# -- folders ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_a_folder_says_what_lives_in_it(folder: Path) -> None:
+    first, *rest = docstring(folder).split("\n\n")
+    (about,) = [paragraph for paragraph in rest if "May import:" in paragraph]
+    assert "Hands on:" in about
+    assert len([*first.splitlines(), *about.splitlines()]) <= 5
+
+
+def test_every_folder_has_a_docstring() -> None:
+    assert all(docstring(init.parent) for init in PACKAGE.rglob("__init__.py"))
+
+
+def docstring(folder: Path) -> str:
+    return ast.get_docstring(ast.parse((folder / "__init__.py").read_text(encoding="utf-8"))) or ""
 
 
 # -- histories that ship with the package ----------------------------------------------------------------------
