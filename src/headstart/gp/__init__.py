@@ -1,20 +1,25 @@
-"""Gaussian processes with a squared exponential kernel: one run's own, and those of all tasks of a history.
+"""Gaussian processes: kernels and their hyperparameters, the process of one run, and those of all past tasks.
 
-Wistuba, Schilling, Schmidt-Thieme: Learning Hyperparameter Optimization Initializations (2015), section
-III-C, eq. 3–6; marginal likelihood and leave-one-out after Rasmussen and Williams (2006), eq. 5.9, 5.12.
+May import: `space` and below. Hands on: `fit_kernel`, which finds hyperparameters; `GP`, a process on one design;
+`TaskGPs`, a process for each task of a history under one kernel. All objects are immutable.
 
-| symbol | name            | shape     | what it is                                                          |
-| ------ | --------------- | --------- | ------------------------------------------------------------------- |
-| Λ      | `X`             | (n, d)    | a design: the encoded configurations that were evaluated            |
-| f      | `Y`             | (n, t)    | their losses, a column for each task that shares the design         |
-| Λ*     | `Z`             | (m, d)    | configurations to predict                                           |
-| κ      | `kernel`        |           | κ(x, z) = amplitude · exp(−½ Σ_j ((x_j − z_j) / lengthscales_j)²)   |
-| σ_y²   | `kernel.noise`  |           | noise variance                                                      |
-| K_y    | `kernel.gram(X)`| (n, n)    | κ(Λ, Λ) + σ_y² I = L Lᵀ                                             |
-| α      | `alpha`         | (n, t)    | K_y⁻¹ (f − mean)                                                    |
-| θ      | `theta`         | (d + 2,)  | log of (amplitude, lengthscales, noise)                             |
+Wistuba, Schilling, Schmidt-Thieme: Learning Hyperparameter Optimization Initializations (2015), section III-C,
+eq. 3–6; marginal likelihood after Rasmussen and Williams (2006), eq. 5.9.
 
-Everything here is immutable, and expects configurations of order one, as `Space` encodes them.
+| symbol | name                  | shape    | meaning                                                              |
+| ------ | --------------------- | -------- | -------------------------------------------------------------------- |
+| Λ      | `X`                   | (n, d)   | a design: the encoded configurations that were evaluated, of order 1 |
+| f      | `Y`                   | (n, t)   | their losses, one column for each task that shares the design        |
+| Λ*     | `Z`                   | (m, d)   | encoded configurations to predict                                    |
+| r      |                       |          | distance in units of the lengthscales: r² = Σ_j ((x_j − z_j) / ℓ_j)² |
+| κ      | `SquaredExponential`  |          | κ(x, z) = amplitude · exp(−½ r²)                                     |
+|        | `Matern`              |          | κ(x, z) = amplitude · (1 + √5 r + 5 r²/3) exp(−√5 r)                 |
+| η      | `E`                   |          | slope of a kernel: ∂κ(x, z)/∂x_j = η(x, z) (z_j − x_j) / ℓ_j²        |
+| ℓ      | `kernel.lengthscales` | (d,)     | lengthscales                                                         |
+| σ_y²   | `kernel.noise`        |          | noise variance                                                       |
+| K_y    | `kernel.gram(X)`      | (n, n)   | κ(Λ, Λ) + σ_y² I = L Lᵀ                                              |
+| α      | `alpha`               | (n, t)   | K_y⁻¹ (f − mean)                                                     |
+| θ      | `theta`               | (d + 2,) | log of (amplitude, lengthscales, noise)                              |
 """
 
 from __future__ import annotations

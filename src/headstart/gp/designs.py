@@ -1,4 +1,4 @@
-"""Tasks that were evaluated on the same configurations share one design, and so one factorisation."""
+"""Tasks evaluated on the same configurations share one design, and so one factorisation."""
 
 from __future__ import annotations
 
@@ -6,31 +6,32 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from headstart._support.types import Array
+from headstart._support.types import Array, Rows
 from headstart.errors import ArgumentError
 from headstart.gp.arrays import as_columns, as_matrix
 from headstart.space.rows import distinct
 
 
 class SharedDesign(NamedTuple):
-    """One design, and the tasks that were evaluated on it."""
+    """One design and the tasks that were evaluated on it."""
 
-    rows: npt.NDArray[np.intp]  # (n,) which of the distinct rows form the design, ascending
+    rows: Rows  # (n,) which of the distinct rows form the design, in ascending order
     Y: Array  # (n, t)
-    tasks: npt.NDArray[np.intp]  # (t,) their places in the history
+    tasks: Rows  # (t,) positions of the tasks in the history
 
 
 def share_designs(designs: Sequence[Array], losses: Sequence[Array]) -> tuple[Array, list[SharedDesign]]:
-    """The distinct rows (u, d) of all designs, in lexicographic order, and the tasks grouped by design.
+    """The distinct rows (u, d) of all designs in lexicographic order, and the tasks grouped by design.
 
-    The order in which a task's configurations were evaluated plays no part.
+    The order in which a task evaluated its configurations does not matter.
     """
     if len(designs) != len(losses):
-        raise ArgumentError(f"there must be losses for every design, but got {len(designs)} and {len(losses)}")
+        raise ArgumentError(
+            f"every design needs losses, but got {len(designs)} designs and {len(losses)} sets of losses"
+        )
     if not designs:
-        raise ArgumentError("there are no tasks; give at least one design")
+        raise ArgumentError("there are no tasks", "give at least one design")
     width = np.shape(designs[0])[-1]
     checked = [as_matrix(X, f"design {i}", width) for i, X in enumerate(designs)]
     rows, identity = distinct(np.concatenate(checked))

@@ -1,4 +1,4 @@
-"""Hyperparameters by marginal likelihood, with priors and bounds, over all designs of a history at once."""
+"""Hyperparameters by marginal likelihood, with priors and bounds, for all designs of a history together."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from headstart.gp.kernels import Kernel, SquaredExponential
 from headstart.gp.linalg import cholesky, inverse, solve_cholesky
 
 Group: TypeAlias = tuple[Array, Array]
-"""A design X (n, d), and losses Y (n, t) or (n,)."""
+"""A design X (n, d) and its losses Y, (n, t) or (n,)."""
 
 
 @dataclass(frozen=True)
 class Prior:
     """Log-normal priors on the hyperparameters, each as (mode, standard deviation of the logarithm).
 
-    Amplitude and noise are relative to the variance of the targets. By default the lengthscale's mode is
-    that of BoTorch, exp(√2 − 3) √d ≈ 0.2 √d (Hvarfner et al. 2024: distances in the unit cube grow with √d,
-    and so should lengthscales). Its spread is narrower than BoTorch's √3 and the noise a little higher. Both
-    were picked among 25 settings by how well 5 to 40 observations of one of the papers' SVM tasks predict its
-    other configurations (at 20: RMSE .219, against .225 with BoTorch's lengthscales and noise and .255 without
-    a prior, on losses in [0, 1]); so on that data these figures flatter a little.
+    Amplitude and noise are relative to the variance of the losses. By default the lengthscale has BoTorch's mode,
+    exp(√2 − 3) √d ≈ 0.2 √d (Hvarfner et al. 2024: distances in the unit cube grow with √d, so lengthscales should
+    too), with a narrower spread than BoTorch's √3, and the noise is a little higher. Spread and noise were chosen from
+    25 settings by how well 5 to 40 observations of one of the papers' SVM tasks predict its other configurations (at
+    20: RMSE .219, against .225 with BoTorch's lengthscales and noise and .255 without a prior, on losses in [0, 1]).
+    So these figures are slightly optimistic on that data.
     """
 
     amplitude: tuple[float, float] = (1.0, 1.0)
@@ -41,23 +41,23 @@ class Prior:
         for name in ("amplitude", "lengthscale", "noise"):
             pair = getattr(self, name)
             if pair is not None and not all(math.isfinite(value) and value > 0 for value in pair):
-                raise ArgumentError(f"{name} must be a positive mode and spread, but got {pair}")
+                raise ArgumentError(f"{name} must have a positive mode and spread, but got {pair}")
 
     def normal(self, d: int) -> tuple[Array, Array]:
         """Mean and standard deviation of θ under this prior, for d lengthscales.
 
-        A log-normal density of ℓ is, as a function of log ℓ and up to a constant, a normal density
-        centred at the log of its mode.
+        As a function of log ℓ, a log-normal density of ℓ is, up to a constant, a normal density centred at the
+        logarithm of its mode.
         """
-        scaled = (math.exp(math.sqrt(2) - 3) * math.sqrt(d), 0.75)
-        pairs = [self.amplitude, *[self.lengthscale or scaled] * d, self.noise]
+        default = (math.exp(math.sqrt(2) - 3) * math.sqrt(d), 0.75)
+        pairs = [self.amplitude, *[self.lengthscale or default] * d, self.noise]
         mode, spread = np.array(pairs).T
         return np.log(mode), spread
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """Least and greatest hyperparameters; amplitude and noise relative to the variance of the targets."""
+    """Lower and upper bounds of the hyperparameters; amplitude and noise are relative to the variance of the losses."""
 
     amplitude: tuple[float, float] = (1e-2, 1e3)
     lengthscale: tuple[float, float] = (2e-2, 50.0)
@@ -70,7 +70,7 @@ class Bounds:
                 raise ArgumentError(f"{name} needs 0 < low <= high, but got low={low}, high={high}")
 
     def log(self, d: int) -> tuple[Array, Array]:
-        """The least and the greatest θ, for d lengthscales."""
+        """Lower and upper bounds of θ, for d lengthscales."""
         low, high = np.log(np.array([self.amplitude, *[self.lengthscale] * d, self.noise])).T
         return low, high
 
@@ -78,17 +78,16 @@ class Bounds:
 def log_marginal_likelihood(
     theta: Array, groups: Sequence[Group], *, free_mean: bool = False, kind: type[Kernel] = SquaredExponential
 ) -> tuple[float, Array]:
-    """Σ log p(Y | X, θ) over groups of design X (n, d) and centred losses Y (n, t), and its gradient in θ.
+    """Σ log p(Y | X, θ) over groups of a design X (n, d) and centred losses Y (n, t), and its gradient in θ.
 
-    free_mean: take each column's most likely constant instead of 0; at that maximum it adds nothing to the
-    gradient.
+    free_mean: use each column's most likely constant instead of 0. At that maximum it does not change the gradient.
 
     With G = ααᵀ − t K_y⁻¹, ∂/∂θ_j = ½ Σ G ∘ ∂K_y/∂θ_j (Rasmussen and Williams, eq. 5.9). For log ℓ_k,
-    ∂K = η ∘ (x_ik − x_jk)² / ℓ_k²; as M = G ∘ η is symmetric, with r its row sums and x scaled by 1/ℓ,
+    ∂K = η ∘ (x_ik − x_jk)² / ℓ_k². Since C = G ∘ η is symmetric, with r its row sums and x scaled by 1/ℓ,
 
-        ½ Σ_ij M_ij (x_ik − x_jk)² = Σ_i r_i x_ik² − Σ_ij x_ik M_ij x_jk,
+        ½ Σ_ij C_ij (x_ik − x_jk)² = Σ_i r_i x_ik² − Σ_ij x_ik C_ij x_jk,
 
-    which needs one product M x for all k, and no (n, n, d) array.
+    so one product C x serves all k, and no (n, n, d) array is needed.
     """
     kernel = kind.from_theta(theta)
     value, gradient = 0.0, np.zeros_like(theta)
@@ -98,37 +97,44 @@ def log_marginal_likelihood(
         if free_mean:
             Y = Y - likely_mean(L, Y)
         alpha = solve_cholesky(L, Y)
-        value += log_likelihood(L, Y, alpha)
+        value += _log_likelihood(L, Y, alpha)
         G = alpha @ alpha.T - Y.shape[1] * inverse(L)
         diagonal = G.diagonal().sum()
-        M = G * E
+        C = G * E
         scaled = X / kernel.lengthscales
         gradient[0] += 0.5 * (np.vdot(G, K) - kernel.noise * diagonal)
-        gradient[1:-1] += M.sum(axis=1) @ scaled**2 - np.einsum("ik,ik->k", scaled, M @ scaled)
+        gradient[1:-1] += C.sum(axis=1) @ scaled**2 - np.einsum("ik,ik->k", scaled, C @ scaled)
         gradient[-1] += 0.5 * kernel.noise * diagonal
     return value, gradient
 
 
-def likely_mean(L: Array, Y: Array) -> Array:
-    """The most likely constant of each column of Y (n, t), 1ᵀK⁻¹Y / 1ᵀK⁻¹1: generalised least squares.
+def _log_likelihood(L: Array, Y: Array, alpha: Array) -> float:
+    """Σ over columns of −½ yᵀα − Σ log L_ii − n/2 log 2π (Rasmussen and Williams, algorithm 2.1, line 7)."""
+    n, t = Y.shape
+    constant = np.log(L.diagonal()).sum() + 0.5 * n * math.log(2 * math.pi)
+    return float(-0.5 * np.sum(Y * alpha) - t * constant)
 
-    Unlike the average, it does not count a cluster of trials around the best one many times over.
+
+def likely_mean(L: Array, Y: Array) -> Array:
+    """The most likely constant of each column of Y (n, t) by generalised least squares, 1ᵀK⁻¹Y / 1ᵀK⁻¹1.
+
+    Unlike the average, it is not dominated by a cluster of trials around the best one.
     """
-    weights = solve_cholesky(L, np.ones(len(Y)))
-    return np.asarray(weights @ Y / weights.sum())
+    ones = solve_cholesky(L, np.ones(len(Y)))  # K⁻¹ 1
+    return np.asarray(ones @ Y / ones.sum())
 
 
 @dataclass(frozen=True)
 class Fit:
-    """How hyperparameters are fitted.
+    """Settings of `fit_kernel`.
 
-    restarts: how many random starts are descended from, beside the given or default one.
-    prior: None maximises the likelihood (for a history); `Prior()` the posterior (for a single run).
-    mean: what is subtracted from the losses; None subtracts each column's average.
-    free_mean: take the constant that is most likely beside the hyperparameters, whatever `mean` is.
-    max_rows, max_total: a design with more rows is represented by that many of them, drawn at random, and
-        designs are drawn until they have max_total rows together. The cost is O(max_total · max_rows²).
-    kind: the kernel.
+    restarts: number of random starting points, besides the given or default one.
+    prior: None maximises the likelihood (for a history), `Prior()` the posterior (for a single run).
+    mean: the constant to subtract from the losses; None subtracts each column's average.
+    free_mean: fit the most likely constant along with the hyperparameters, whatever `mean` is.
+    max_rows, max_total: of each design at most max_rows rows are used, drawn at random, and designs are drawn until
+        they have max_total rows together. The cost is O(max_total · max_rows²).
+    kind: the class of the kernel.
     """
 
     restarts: int = 2
@@ -145,24 +151,24 @@ class Fit:
             raise ArgumentError(f"max_rows must be at least 2, but got {self.max_rows}")
 
 
-FEW = 8  # restarts are tried on this fraction of the rows, and the best goes on with all (`benchmarks/learning.py`)
-DESCENT = {"maxiter": 100, "ftol": 1e-8, "gtol": 1e-5}  # of the objective per observation; tighter ones change nothing
+FEW = 8  # restarts run on this fraction of the rows, and the best one goes on with all; a guess
+DESCENT = {"maxiter": 100, "ftol": 1e-8, "gtol": 1e-5}  # tolerances per observation; a guess
 
 
 def fit_kernel(
     groups: Sequence[Group], how: Fit | None = None, *, rng: np.random.Generator, start: Kernel | None = None
 ) -> Kernel:
-    """The hyperparameters most likely for all groups together, by L-BFGS-B from several starts.
+    """The most likely hyperparameters for all groups together, by L-BFGS-B from several starting points.
 
-    groups: designs X (n, d) with losses Y, (n,) or (n, t). Those with the same design are merged, so that
-        a history may be passed task by task. Groups of fewer than two rows say nothing and are left out.
-    start: where to begin, for instance the kernel of the step before.
+    groups: designs X (n, d) with losses Y, (n,) or (n, t). Groups with the same design are merged, so a history may be
+        passed task by task. Groups with fewer than two rows carry no information and are skipped.
+    start: where to begin, for instance the kernel of the previous step.
 
-    The result does not depend on the order of the groups, and scales with the losses (twice the loss, four
-    times the amplitude and noise). If no loss varies, the start is returned.
+    The result does not depend on the order of the groups and scales with the losses (twice the loss, four times the
+    amplitude and noise). If no loss varies, the start is returned.
     """
     if not groups:
-        raise ArgumentError("groups is empty: a kernel can only be fitted to at least one design")
+        raise ArgumentError("groups is empty", "give at least one design")
     how = how or Fit()
     d = np.shape(groups[0][0])[-1]
     sample = _sample(_centred(groups, how.mean), rng, how.max_rows, how.max_total)
@@ -184,7 +190,7 @@ def fit_kernel(
 
 
 def _unit_variance(groups: Sequence[Group]) -> tuple[list[Group], float]:
-    """Groups with their losses divided by one number, and that number: their root mean square."""
+    """Groups with their losses divided by their common root mean square, and that number."""
     size = max(sum(Y.size for _, Y in groups), 1)
     scale = math.sqrt(sum(float(np.sum(Y**2)) for _, Y in groups) / size) or 1.0
     return [(X, Y / scale) for X, Y in groups], scale
@@ -199,7 +205,7 @@ def _descend(theta: Array, groups: Sequence[Group], how: Fit) -> Any:
 
 
 def _negative_posterior(theta: Array, groups: Sequence[Group], how: Fit) -> tuple[float, Array]:
-    """−(log likelihood + log prior) per observation, which gives the tolerances a meaning, and gradient."""
+    """−(log likelihood + log prior) and its gradient, per observation so that tolerances do not depend on n."""
     value, gradient = log_marginal_likelihood(theta, groups, free_mean=how.free_mean, kind=how.kind)
     if how.prior is not None:
         mode, spread = how.prior.normal(len(theta) - 2)
@@ -211,7 +217,7 @@ def _negative_posterior(theta: Array, groups: Sequence[Group], how: Fit) -> tupl
 
 
 def _centred(groups: Sequence[Group], mean: float | None) -> list[Group]:
-    """Groups with different designs, in an order that depends only on their content, and centred losses."""
+    """One group per distinct design, with centred losses, in an order that depends only on their content."""
     designs, losses = [], []
     for X, Y in groups:
         columns = as_columns(Y, "Y", len(X))
@@ -227,7 +233,7 @@ def _centred(groups: Sequence[Group], mean: float | None) -> list[Group]:
 
 
 def _sample(groups: list[Group], rng: np.random.Generator, max_rows: int, max_total: int) -> list[Group]:
-    """At most max_rows rows of each group, and groups at random until they have max_total rows."""
+    """Random groups until they have max_total rows together, with at most max_rows rows of each."""
     sample: list[Group] = []
     total = 0
     for i in rng.permutation(len(groups)):
@@ -240,10 +246,3 @@ def _sample(groups: list[Group], rng: np.random.Generator, max_rows: int, max_to
         sample.append((X, Y))
         total += len(X)
     return sample
-
-
-def log_likelihood(L: Array, Y: Array, alpha: Array) -> float:
-    """Σ over columns of −½ yᵀα − Σ log L_ii − n/2 log 2π (Rasmussen and Williams, algorithm 2.1, line 7)."""
-    n, t = Y.shape
-    constant = np.log(L.diagonal()).sum() + 0.5 * n * math.log(2 * math.pi)
-    return float(-0.5 * np.sum(Y * alpha) - t * constant)

@@ -4,7 +4,7 @@ Both are functions of the distance r in units of the lengthscales, and both have
 
     ∂κ(a, b)/∂a_j = η(a, b) (b_j − a_j) / ℓ_j²,
 
-so a kernel is its value κ and its slope η; everything else is shared.
+so a kernel only has to define its value κ and its slope η; they share everything else.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Kind = TypeVar("Kind", bound="Kernel")
 
 @dataclass(frozen=True, eq=False)
 class Kernel(ABC):
-    """What the kernels share: amplitude, lengthscales, the variance of the noise, and the factors of the distance."""
+    """The common part of all kernels: hyperparameters, Gram matrices, gradients and the factors of the distance."""
 
     amplitude: float
     lengthscales: Array
@@ -39,7 +39,7 @@ class Kernel(ABC):
         if lengthscales.ndim != 1 or not np.all(np.isfinite(lengthscales) & (lengthscales > 0)):
             raise ArgumentError(f"lengthscales must be a vector of positive numbers, but got {lengthscales}")
         if not (math.isfinite(self.noise) and self.noise > 0):
-            raise ArgumentError(f"noise must be a positive variance, but got {self.noise}; give 1e-8 for none")
+            raise ArgumentError(f"noise must be a positive variance, but got {self.noise}", "use 1e-8 for exact data")
 
     @classmethod
     def from_theta(cls: type[Kind], theta: Array) -> Kind:
@@ -58,7 +58,7 @@ class Kernel(ABC):
         return len(self.lengthscales)
 
     def __call__(self, A: Array, B: Array) -> Array:
-        """κ(A, B), of shape (rows of A, rows of B); no noise."""
+        """κ(A, B), of shape (rows of A, rows of B), without noise."""
         return self.product(self.left(A), self.right(B))
 
     def gram(self, X: Array) -> Array:
@@ -66,7 +66,7 @@ class Kernel(ABC):
         return self._with_noise(self(X, X))
 
     def gram_and_slope(self, X: Array) -> tuple[Array, Array]:
-        """K_y and η(X, X), whose diagonal plays no part in any gradient."""
+        """K_y and η(X, X); the diagonal of η does not enter any gradient."""
         K, E = self.value_and_slope(self.left(X), self.right(X))
         return self._with_noise(K), E
 
@@ -74,28 +74,23 @@ class Kernel(ABC):
         K[np.diag_indices(len(K))] = self.amplitude + self.noise
         return K
 
-    def gradient(self, x: Array, B: Array) -> Array:
-        """∂κ(x, b_i) / ∂x_j for one x (d,) and all rows of B: (rows of B, d)."""
-        slope = self.value_and_slope(self.left(x[None]), self.right(B))[1]
-        return np.asarray(slope.T * (B - x) / self.lengthscales**2)
-
     def contract(self, C: Array, Z: Array, left: Array) -> Array:
         """Σ_i W_iz ∂κ(z, x_i) / ∂z for every row z of Z, (m, d), given C = W ∘ η(X, Z), (n, m), and left(X).
 
-        Since ∂κ(z, x)/∂z_j = η(z, x) (x_j − z_j) / ℓ_j², one product does it, and no (m, n, d) array.
+        Since ∂κ(z, x)/∂z_j = η(z, x) (x_j − z_j) / ℓ_j², one matrix product is enough; no (m, n, d) array is needed.
         """
         sums = C.T @ left  # the last column of `left` is ones
         return np.asarray((sums[:, :-2] - sums[:, -1:] * (Z / self.lengthscales)) / self.lengthscales)
 
-    # log κ(a, b) = aᵀb − ½|a|² − ½|b|² + log amplitude with a and b in units of the lengthscales. So it is
-    # one product of a and b with two columns more: [a, −½|a|², 1] · [b, 1, log amplitude − ½|b|²].
+    # With a and b in units of the lengthscales, log amplitude − ½ r² = aᵀb − ½|a|² − ½|b|² + log amplitude. This is
+    # one product of two vectors with two more columns each: [a, −½|a|², 1] · [b, 1, log amplitude − ½|b|²].
 
     def left(self, A: Array) -> Array:
-        """A's factor of log κ(A, ·); worth keeping where that is needed again and again."""
+        """A's factor of log amplitude − ½ r²; worth keeping if it is used repeatedly."""
         return self._lifted(A, 0.0, swap=0)
 
     def right(self, B: Array) -> Array:
-        """B's factor of log κ(·, B)."""
+        """B's factor of log amplitude − ½ r²."""
         return self._lifted(B, math.log(self.amplitude), swap=1)
 
     @abstractmethod
@@ -104,12 +99,12 @@ class Kernel(ABC):
 
     @abstractmethod
     def value_and_slope(self, left: Array, right: Array) -> tuple[Array, Array]:
-        """κ(A, B) and η(A, B) from left(A) and right(B); they may be the same array."""
+        """κ(A, B) and η(A, B) from left(A) and right(B); both may be the same array."""
 
     def _logarithm(self, left: Array, right: Array) -> Array:
-        """log amplitude − ½ r², r being the distance in units of the lengthscales."""
+        """log amplitude − ½ r², where r is the distance in units of the lengthscales."""
         logarithm = left @ right.T
-        return np.minimum(logarithm, math.log(self.amplitude), out=logarithm)  # no distance below 0 by rounding
+        return np.minimum(logarithm, math.log(self.amplitude), out=logarithm)  # rounding must not make r² negative
 
     def _lifted(self, A: Array, constant: float, swap: int) -> Array:
         d = self.width
@@ -121,7 +116,7 @@ class Kernel(ABC):
 
 
 class SquaredExponential(Kernel):
-    """SE-ARD: κ(x, z) = amplitude · exp(−½ Σ_j ((x_j − z_j) / lengthscales_j)²). Its slope η is κ itself."""
+    """SE-ARD: κ(x, z) = amplitude · exp(−½ Σ_j ((x_j − z_j) / lengthscales_j)²). Its slope η equals κ."""
 
     def product(self, left: Array, right: Array) -> Array:
         logarithm = self._logarithm(left, right)
@@ -135,7 +130,7 @@ class SquaredExponential(Kernel):
 class Matern(Kernel):
     """Matérn 5/2: κ = amplitude · (1 + q + q²/3) e^−q with q = √5 r.
 
-    Rougher than SE, so it extrapolates less. Its slope is η = amplitude · 5/3 (1 + q) e^−q.
+    It is rougher than SE and so extrapolates less. Its slope is η = amplitude · 5/3 (1 + q) e^−q.
     """
 
     def product(self, left: Array, right: Array) -> Array:
@@ -151,4 +146,5 @@ class Matern(Kernel):
         )
 
     def _root(self, left: Array, right: Array) -> Array:
+        """q = √5 r."""
         return np.sqrt(10.0 * (math.log(self.amplitude) - self._logarithm(left, right)))

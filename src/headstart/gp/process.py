@@ -1,4 +1,4 @@
-"""A Gaussian process on one design, for one task or several that share it."""
+"""A Gaussian process on one design, for one task or for several that share it."""
 
 from __future__ import annotations
 
@@ -12,23 +12,15 @@ import numpy as np
 from headstart._support.types import Array
 from headstart.errors import ArgumentError
 from headstart.gp.arrays import as_columns, as_matrix, as_row
-from headstart.gp.hyperparameters import log_likelihood
 from headstart.gp.kernels import Kernel
-from headstart.gp.linalg import (
-    NotPositiveDefiniteError,
-    cholesky,
-    extend_cholesky,
-    inverse,
-    solve_cholesky,
-    solve_lower,
-)
+from headstart.gp.linalg import NotPositiveDefiniteError, cholesky, extend_cholesky, solve_cholesky, solve_lower
 
 LEAST_VARIANCE = 1e-12
-"""Posterior variances below this share of the amplitude are rounding error, and raised to it."""
+"""Posterior variances below this share of the amplitude are rounding error and are raised to it. A guess."""
 
 
 class Prediction(NamedTuple):
-    """Posterior at m configurations, with its gradients with respect to them."""
+    """Posterior at m configurations, with gradients with respect to them."""
 
     mean: Array  # (m,) or (m, t)
     std: Array  # (m,)
@@ -38,19 +30,19 @@ class Prediction(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class GP:
-    """A Gaussian process conditioned on one design; build it with `GP.fit`, grow it with `extend`.
+    """A Gaussian process conditioned on one design. Build it with `GP.fit` and grow it with `extend`.
 
-    The mean function is m(x) = prior(x) + a constant for each column. The constant is the average of the
-    residuals Y − prior unless a number was given (the papers' is 0). The generalised least squares estimate
-    would serve as well: on the papers' SVM tasks, predictions with either err the same, within 1 %.
+    The mean function is m(x) = prior(x) + a constant for each column. By default the constant is the average of the
+    residuals Y − prior (in the papers it is 0). The generalised least squares estimate does as well: on the papers'
+    SVM tasks, the errors of both agree within 1 %.
     """
 
     kernel: Kernel
     X: Array  # (n, d)
     Y: Array  # (n, t)
-    prior: Array | None  # (n, t), values of the prior mean function at X
-    mean: float | None  # the constant; None: each column's average
-    flat: bool  # Y was given as a vector, so answers are vectors
+    prior: Array | None  # (n, t) values of the prior mean function at X
+    mean: float | None  # the constant; None for each column's average
+    flat: bool  # Y was given as a vector, so predictions are vectors too
     L: Array = field(repr=False)  # (n, n)
     jitter: float = field(repr=False)
     constant: Array = field(init=False, repr=False)  # (t,)
@@ -72,7 +64,7 @@ class GP:
         """Condition on losses Y, (n,) or (n, t), at the design X (n, d); n = 0 gives the prior.
 
         mean: the constant of the mean function; None takes each column's average.
-        prior: values at X of a prior mean function, (n,) or (n, t). Then `predict` needs its values too.
+        prior: values of a prior mean function at X, (n,) or (n, t). Then `predict` needs its values at Z.
         """
         X = as_matrix(X, "X", kernel.width).copy()
         columns = as_columns(Y, "Y", len(X)).copy()
@@ -84,76 +76,55 @@ class GP:
         return cls(kernel, X, columns, prior, mean, np.ndim(Y) == 1, L, jitter)
 
     def extend(self, x: Array, y: float | Array, *, prior: float | Array | None = None) -> GP:
-        """The same process with one more observation, in O(n²): equal to fitting anew (eq. 6).
+        """The same process with one more observation, in O(n²): equal to a refit (eq. 6).
 
-        x (d,); y: its loss, or one for each column; prior: the prior mean at x, where there is one.
+        x (d,); y: its loss, or one for each column; prior: the prior mean at x, if the process has one.
         """
         x = as_matrix(np.reshape(x, (1, -1)), "x", self.kernel.width)
         self._check_prior(prior, "extend")
         X = np.vstack([self.X, x])
         Y = np.vstack([self.Y, as_row(y, "y", self.Y.shape[1])])
-        P = None
+        priors = None
         if self.prior is not None and prior is not None:
-            P = np.vstack([self.prior, as_row(prior, "prior", self.Y.shape[1])])
+            priors = np.vstack([self.prior, as_row(prior, "prior", self.Y.shape[1])])
         jitter = self.jitter
         try:
             corner = self.kernel.amplitude + self.kernel.noise + jitter
             L = extend_cholesky(self.L, self.kernel(x, self.X)[0], corner)
         except NotPositiveDefiniteError:
             L, jitter = cholesky(self.kernel.gram(X))
-        return GP(self.kernel, X, Y, P, self.mean, self.flat, L, jitter)
+        return GP(self.kernel, X, Y, priors, self.mean, self.flat, L, jitter)
 
     def predict_mean(self, Z: Array, *, prior: Array | None = None) -> Array:
-        """Posterior mean at the rows of Z, (m,) or (m, t): eq. 5 without the variance."""
+        """Posterior mean at the rows of Z, (m,) or (m, t): eq. 5 without its variance."""
         Z = as_matrix(Z, "Z", self.kernel.width)
         return self._mean(self.kernel(Z, self.X), prior)
 
     def predict(self, Z: Array, *, prior: Array | None = None) -> tuple[Array, Array]:
-        """Posterior mean, (m,) or (m, t), and standard deviation of the function (without noise), (m,)."""
+        """Posterior mean, (m,) or (m, t), and standard deviation (m,) of the function, without noise."""
         Z = as_matrix(Z, "Z", self.kernel.width)
         K = self.kernel(Z, self.X)
-        V = solve_lower(self.L, K.T)
-        return self._mean(K, prior), self._std(np.einsum("ij,ij->j", V, V))  # eq. 5
+        half = solve_lower(self.L, K.T)  # L⁻¹ k
+        return self._mean(K, prior), self._std(np.einsum("ij,ij->j", half, half))  # eq. 5
 
     def predict_with_gradients(self, Z: Array, *, prior: Array | None = None) -> Prediction:
-        """`predict`, and the gradients of both with respect to the rows of Z.
+        """`predict`, with the gradients of mean and standard deviation with respect to the rows of Z.
 
-        The gradient of the mean is without that of the prior mean function, which the caller adds.
+        The gradient of the mean leaves out the gradient of the prior mean function; the caller has to add it.
         """
         Z = as_matrix(Z, "Z", self.kernel.width)
         contract = partial(self.kernel.contract, Z=Z, left=self._left)
         right = self.kernel.right(Z)
         K, E = self.kernel.value_and_slope(self._left, right)
         slopes = [contract(E * column[:, None]) for column in self.alpha.T]
-        V = solve_cholesky(self.L, K)
-        explained = np.einsum("ij,ij->j", K, V)
+        beta = solve_cholesky(self.L, K)  # K_y⁻¹ k
+        explained = np.einsum("ij,ij->j", K, beta)
         std = self._std(explained)
-        # ∂(κ** − kᵀ K_y⁻¹ k) = −2 (∂k)ᵀ K_y⁻¹ k, and ∂√v = ∂v / 2√v; where v is at its floor, it is flat
+        # ∂(κ** − kᵀ K_y⁻¹ k) = −2 (∂k)ᵀ K_y⁻¹ k and ∂√v = ∂v / 2√v; where v is raised to its minimum, it is constant
         free = self.kernel.amplitude - explained > LEAST_VARIANCE * self.kernel.amplitude
-        std_gradient = np.where(free[:, None], -contract(E * V) / std[:, None], 0.0)
+        std_gradient = np.where(free[:, None], -contract(E * beta) / std[:, None], 0.0)
         mean_gradient = slopes[0] if self.flat else np.stack(slopes, axis=1)
         return Prediction(self._mean(K.T, prior), std, mean_gradient, std_gradient)
-
-    def loo(self) -> tuple[Array, Array]:
-        """What each observation's loss would have been predicted to be without it: mean and std.
-
-        In closed form from K_y⁻¹ (Rasmussen and Williams, eq. 5.12), equal to n refits; where the constant
-        is an average, it too is the average of the others. The std includes the noise, as it is that of an
-        observation, so that (Y − mean) / std should look standard normal.
-        """
-        n, residuals = len(self.X), self._residuals()
-        P = inverse(self.L)
-        constant = self.constant
-        if self.mean is None:
-            constant = (residuals.sum(axis=0) - residuals) / max(n - 1, 1)
-        precision = P.diagonal()[:, None]
-        error = (P @ residuals - constant * P.sum(axis=1)[:, None]) / precision
-        return self._shape(self.Y - error), np.sqrt(1.0 / precision[:, 0])
-
-    def log_marginal_likelihood(self) -> float:
-        """log p(Y | X, θ), summed over the columns."""
-        residuals = self._residuals() - self.constant
-        return log_likelihood(self.L, residuals, self.alpha)
 
     @cached_property
     def _left(self) -> Array:
@@ -177,4 +148,4 @@ class GP:
     def _check_prior(self, prior: float | Array | None, verb: str) -> None:
         if (prior is None) != (self.prior is None):
             given, had = ("no prior values", "with") if prior is None else ("prior values", "without")
-            raise ArgumentError(f"{verb} got {given}, but the GP was fitted {had} a prior mean; be consistent")
+            raise ArgumentError(f"{verb} got {given}, but the GP was fitted {had} a prior mean")

@@ -1,12 +1,12 @@
-"""What a history says about configurations it never saw: the surrogates of the past tasks.
+"""Models of the past tasks, which predict configurations that were never tried there.
 
-Every task is scaled by itself; one Gaussian process per task, all with the same hyperparameters, fitted to
-the whole history by marginal likelihood (Wistuba et al. 2015a, sections IV-D and V-A).
+The losses of each task are scaled separately. Every task has its own Gaussian process, and all processes share one set
+of hyperparameters, fitted to the whole history by marginal likelihood (Wistuba et al. 2015a, sections IV-D and V-A).
 
-| symbol | name      | shape  | meaning                                                    |
-| ------ | --------- | ------ | ---------------------------------------------------------- |
-| f_D    | `losses`  | (n_D,) | scaled losses of task D, one array per task                 |
-| f̂_D(λ) | `predict` | (m, T) | what the surrogates say of m configurations on all T tasks  |
+| symbol | name      | shape  | meaning                                            |
+| ------ | --------- | ------ | -------------------------------------------------- |
+| f_D    | `losses`  | (n_D,) | scaled losses of task D, one array per task        |
+| f̂_D(λ) | `predict` | (m, T) | predicted losses of m configurations on all T tasks |
 """
 
 from __future__ import annotations
@@ -26,25 +26,25 @@ from headstart.space.rows import distinct, keys
 from headstart.transfer.ranks import discordant_share
 from headstart.transfer.surfaces import Surfaces, unstretch
 
-MEAN = 0.0  # of the surrogates, as in the papers: what nobody tried may be as good as the best
-HOW = Fit(restarts=1, mean=MEAN, max_total=1500)  # evaluations to which the hyperparameters are fitted
-MOST_SHARED = 200  # configurations on which the rankings of tasks are compared
-MOST_CANDIDATES = 2000  # configurations from which a greedy choice is made
+MEAN = 0.0  # prior mean of the surrogates, as in the papers: far from all trials they predict the best loss
+HOW = Fit(restarts=1, mean=MEAN, max_total=1500)  # to limit the time of a fit; guesses
+MOST_SHARED = 200  # tasks are compared by how they rank at most this many configurations; a guess
+MOST_CANDIDATES = 2000  # candidates, half of them from the history, plus each task's best; a guess
 
 
 @dataclass(frozen=True)
 class NewTask:
-    """All that is known where there is no history: the space, and the only configurations that may be proposed."""
+    """All that is known without a history."""
 
     space: Space
-    allowed: Array | None = None
+    allowed: Array | None = None  # V of the only configurations that may be proposed, if they are limited
 
 
 class TaskModels:
-    """A history, scaled task by task, with its surrogates; those are fitted when first asked for."""
+    """A history, scaled task by task, and its models. Each model is fitted when it is first used."""
 
     def __init__(self, history: History, *, rng: np.random.Generator, allowed: Array | None = None) -> None:
-        """pool: V of the only configurations that may be proposed, if there is such a list."""
+        """allowed: V of the only configurations that may be proposed, if they are limited."""
         self.history = history
         self.allowed = allowed
         self.losses = [task.scaled() for task in history]
@@ -59,7 +59,7 @@ class TaskModels:
 
     @cached_property
     def kernel(self) -> Kernel:
-        """Hyperparameters shared by all tasks."""
+        """The hyperparameters that all tasks share."""
         groups = list(zip(self._designs, self.losses, strict=True))
         return fit_kernel(groups, HOW, rng=self._rng[0])
 
@@ -73,7 +73,7 @@ class TaskModels:
 
     @cached_property
     def ranked_rows(self) -> list[Rows]:
-        """For each task, its rows of the history's configurations, best first and failed ones last."""
+        """For each task, its rows of `history.V`, the best first and failed ones last."""
         return [
             task.rows[np.argsort(np.where(np.isnan(task.losses), np.inf, task.losses), kind="stable")]
             for task in self.history
@@ -81,11 +81,11 @@ class TaskModels:
 
     @cached_property
     def surfaces(self) -> Surfaces:
-        """The past as `auto` and `prior` see it, on a scale that magnifies the good end."""
+        """Models for `auto` and `prior`, on a scale that magnifies differences between good losses."""
         return Surfaces.of(self._designs, self.losses, rng=self._rng[3])
 
     def surfaces_of(self, tasks: Sequence[int] | Rows) -> Surfaces:
-        """The same of these tasks alone; hyperparameters stay those of the whole past."""
+        """The surfaces of these tasks alone, with the hyperparameters of all tasks."""
         designs, losses = [self._designs[i] for i in tasks], [self.losses[i] for i in tasks]
         return Surfaces.of(designs, losses, rng=self._rng[3], kernel=self.surfaces.kernel)
 
@@ -94,7 +94,17 @@ class TaskModels:
         return self.surrogates.predict(Z)
 
     def responses(self, V: Array) -> Array:
-        """Losses of configurations V (m, p) on all tasks, (m, T): observed where possible, predicted elsewhere."""
+        """Losses of configurations V (m, p) on all tasks, (m, T): observed where possible, predicted elsewhere.
+
+        If `surfaces` has been fitted already, it makes the predictions, so that no second model is fitted for them.
+        """
+        F = self._observed(V)
+        if np.isnan(F).any():
+            F = np.where(np.isnan(F), self._at_hand(self.space.encode_values(V)), F)
+        return F
+
+    def _observed(self, V: Array) -> Array:
+        """Scaled losses (m, T), NaN where a task did not try the configuration."""
         F = np.full((len(V), len(self)), np.nan)
         for i, key in enumerate(keys(V)):
             row = self._row_of.get(key)
@@ -104,12 +114,10 @@ class TaskModels:
                 at = np.searchsorted(task.rows, row)
                 if at < len(task.rows) and task.rows[at] == row:
                     F[i, t] = self.losses[t][at]
-        if np.isnan(F).any():
-            F = np.where(np.isnan(F), self._at_hand(self.space.encode_values(V)), F)
         return F
 
     def _at_hand(self, Z: Array) -> Array:
-        """Predicted losses of models that have been fitted anyway: the surfaces, unless the plain ones are there."""
+        """Predicted losses (m, T), from the surfaces if they are the only models fitted so far and cover all tasks."""
         if "surfaces" in vars(self) and "surrogates" not in vars(self) and len(self.surfaces) == len(self):
             return unstretch(self.surfaces.at(Z))
         return self.predict(Z)
@@ -126,9 +134,9 @@ class TaskModels:
 
     @cached_property
     def shared(self) -> tuple[Array, Array]:
-        """Configurations V (m, p) known on all tasks and their losses (m, T).
+        """Configurations V (m, p) on which all tasks can be compared, and their losses (m, T).
 
-        Where tasks were not evaluated on the same ones, their surrogates stand in for them.
+        If the tasks were not evaluated on the same configurations, the losses are predictions.
         """
         if self.is_shared:
             rows, F = next(iter(self.history)).rows, np.column_stack(self.losses)
@@ -149,7 +157,7 @@ class TaskModels:
 
     @cached_property
     def candidates(self) -> Array:
-        """V of configurations worth a look: the pool, or those of the history and many from all over the space."""
+        """V of the candidates: the allowed configurations, or those of the history and a Sobol sample of the space."""
         if self.allowed is not None:
             return self.allowed
         V = self.history.V
@@ -163,11 +171,14 @@ class TaskModels:
 
     @cached_property
     def candidate_losses(self) -> Array:
-        """What the surrogates say of the candidates: (m, T)."""
+        """Predicted losses of the candidates, (m, T)."""
         return self.predict(self.space.encode_values(self.candidates))
 
 
 def task_distances(history: History, kind: str = "emd", *, rng: np.random.Generator) -> Array:
-    """Distances of the response surfaces of any two tasks, (T, T), in the order of the tasks: "emd" or "l1"."""
+    """Distances between the response surfaces of any two tasks, (T, T), in the order of the tasks.
+
+    kind: "emd" (earth mover's distance) or "l1".
+    """
     V, F = TaskModels(history, rng=rng).shared
     return surface_distances(F, history.space.encode_values(V), kind)

@@ -1,4 +1,4 @@
-"""How alike two tasks rank configurations: formulas, as free functions of arrays.
+"""How similarly two tasks rank configurations: formulas as functions of arrays.
 
 Equation numbers: LI = Learning Hyperparameter Optimization Initializations (Wistuba et al. 2015a),
 SIM = Learning Data Set Similarities for Hyperparameter Optimization Initializations (2015b).
@@ -16,8 +16,8 @@ from headstart.errors import ArgumentError
 def discordant_share(F: Array, G: Array | None = None) -> Array:
     """Share of ordered pairs of configurations that two tasks rank differently (SIM eq. 4; LI eq. 17).
 
-    F (m, s), G (m, t): losses of m configurations on s and t tasks → (s, t), and (s, s) without G.
-    The sum of the exclusive or over pairs is |a| + |b| − 2 a·b, where a and b say which pairs are ordered.
+    F (m, s), G (m, t): losses of m configurations on s and t tasks → (s, t); without G, (s, s).
+    Summed over pairs, the exclusive or is |a| + |b| − 2 a·b, where a and b are 1 for the pairs with f(λ_k) > f(λ_l).
     """
     m = len(F)
     A = ordered_pairs(F)
@@ -30,19 +30,22 @@ def discordant_share(F: Array, G: Array | None = None) -> Array:
 
 
 def concordance(F: Array, losses: Array) -> Array:
-    """c(D, D_new): share of pairs of tried configurations that D orders as the new task does (eq. 17)."""
+    """c(D, D_new): share of pairs of tried configurations that D orders like the new task (1 − LI eq. 17).
+
+    F (m, T): losses of the m tried configurations on the past tasks; losses (m,): on the new task → (T,).
+    """
     return 1.0 - discordant_share(F, losses[:, None])[:, 0]
 
 
 def ordered_pairs(F: Array) -> npt.NDArray[np.float32]:
-    """χ(f(λ_k) > f(λ_l)) for every ordered pair k ≠ l: (m (m − 1), tasks), as 0 and 1."""
+    """χ(f(λ_k) > f(λ_l)) for every ordered pair k ≠ l, as 0 and 1: (m (m − 1), T)."""
     m, t = F.shape
     above = F[:, None, :] > F[None, :, :]
     return above[~np.eye(m, dtype=bool)].reshape(m * (m - 1), t).astype(np.float32)
 
 
 def precision_at(n: int, true: npt.ArrayLike, predicted: npt.ArrayLike) -> float:
-    """Share of the n truly closest data sets among the n predicted to be closest (SIM eq. 5)."""
+    """Share of the n closest data sets that are among the n predicted to be closest (SIM eq. 5)."""
     true, predicted = np.asarray(true), np.asarray(predicted)
     if not 1 <= n <= len(true):
         raise ArgumentError(f"n must be between 1 and the number of data sets, {len(true)}, but got {n}")

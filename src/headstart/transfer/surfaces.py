@@ -1,11 +1,15 @@
-"""The past tasks as response surfaces on a scale that magnifies the good end, where a search is decided.
+"""Response surfaces of the past tasks, on a scale that magnifies differences between good losses.
 
-y = log(1 + v / e) / log(1 + 1 / e), v being the loss scaled to [0, 1].
+A search is decided among good configurations, so a loss v, scaled to [0, 1], becomes
 
-| symbol | name     | shape  | meaning                                                         |
-| ------ | -------- | ------ | --------------------------------------------------------------- |
-| F      | `F`      | (m, T) | what the models of the T past tasks say of m configurations, y   |
-| s      | `spread` | (m,)   | how unsure they are of it                                       |
+    y = log(1 + v / e) / log(1 + 1 / e).
+
+| symbol | name      | shape  | meaning                                                     |
+| ------ | --------- | ------ | ----------------------------------------------------------- |
+| y      | `y`       |        | a loss on the stretched scale                               |
+| e      | `STRETCH` |        | the smaller it is, the more good losses are magnified       |
+| F      | `F`       | (m, T) | predictions of y for m configurations on the T past tasks   |
+| s      | `spread`  | (m,)   | their standard deviation                                    |
 """
 
 from __future__ import annotations
@@ -19,26 +23,29 @@ import numpy as np
 from headstart._support.types import Array, Rows
 from headstart.gp import GP, Fit, Kernel, Matern, TaskGPs, fit_kernel
 
-STRETCH = 0.2  # e above
-MOST_TASKS = 100  # surfaces of more tasks add nothing but cost
-MOST_DESIGNS = 10  # designs whose uncertainty is averaged
-MOST_MEAN = 200  # configurations over which the average height of the mean surface is taken
+STRETCH = 0.2  # e above; chosen by leave-one-out results on the authors' SVM data (`benchmarks/README.md`)
+FLOOR = 0.05  # standard deviation of a new task around a past one where that one is known exactly; a guess
+OVERSHOOT = 0.1  # predictions may leave [0, 1] by this much; a guess
+
+# Limits that bound the cost on large histories; all of them are guesses.
+MOST_TASKS = 100  # tasks that get a surface
 HOW = Fit(kind=Matern, max_total=1500)  # evaluations to which the hyperparameters are fitted
-FLOOR = 0.05  # what the past cannot know of a new task, as a standard deviation
+MOST_DESIGNS = 10  # designs over which the standard deviation is averaged
+MOST_MEAN = 200  # configurations over which the level of the mean surface is averaged
 
 
 def stretch(v: Array) -> Array:
-    """Scaled losses → y."""
+    """Losses scaled to [0, 1] → y."""
     return np.asarray(np.log1p(np.asarray(v) / STRETCH) / math.log1p(1 / STRETCH))
 
 
 def unstretch(y: Array) -> Array:
-    """y → scaled losses."""
+    """y → losses scaled to [0, 1]."""
     return np.asarray(STRETCH * np.expm1(np.asarray(y) * math.log1p(1 / STRETCH)))
 
 
 def own_scale(losses: Array) -> Array:
-    """A run's own losses, scaled by the best and worst so far, and stretched."""
+    """The losses of a run, scaled by its best and worst so far, and stretched."""
     low, high = losses.min(), losses.max()
     return stretch((losses - low) / (high - low)) if high > low else np.zeros(len(losses))
 
@@ -48,9 +55,9 @@ class Surfaces:
     """The response surfaces of the past tasks on the stretched scale."""
 
     gps: TaskGPs
-    tasks: Rows  # which tasks of the history they belong to
-    spreads: tuple[GP, ...]  # the designs alone, for their uncertainty
-    level: float  # average height of the mean surface
+    tasks: Rows  # positions of the tasks in the history
+    spreads: tuple[GP, ...]  # processes without losses, which give the standard deviation on each design
+    level: float  # average of the mean surface
 
     @classmethod
     def of(
@@ -61,9 +68,9 @@ class Surfaces:
         rng: np.random.Generator,
         kernel: Kernel | None = None,
     ) -> Surfaces:
-        """From encoded configurations and scaled losses, task by task; at most 100 tasks, drawn by rng.
+        """Fit surfaces to designs X and scaled losses, task by task; at most MOST_TASKS tasks, drawn at random.
 
-        kernel: known hyperparameters; without, they are fitted.
+        kernel: known hyperparameters; None fits them.
         """
         kept = np.arange(len(designs))
         if len(kept) > MOST_TASKS:
@@ -85,10 +92,10 @@ class Surfaces:
         return len(self.gps)
 
     def at(self, Z: Array) -> Array:
-        """F at the rows of Z; predictions beyond the scale are overshoot, and cut off."""
-        return np.clip(self.gps.predict(Z), -0.1, 1.1)
+        """F at the rows of Z, clipped slightly outside [0, 1]."""
+        return np.clip(self.gps.predict(Z), -OVERSHOOT, 1 + OVERSHOOT)
 
     def spread(self, Z: Array) -> Array:
-        """Standard deviation at the rows of Z, averaged over designs, with what no past can know."""
+        """Standard deviation at the rows of Z, averaged over designs, plus the part that no past task can explain."""
         stds = [design.predict(Z)[1] for design in self.spreads]
         return np.asarray(np.sqrt(np.mean(stds, axis=0) ** 2 + FLOOR**2))

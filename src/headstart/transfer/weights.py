@@ -1,11 +1,12 @@
-"""How much each past task counts for a new one: by meta-features, by a learned distance, by how it ranks the results.
+"""Weights of the past tasks for a new one: by meta-features, by a learned distance, or by how they rank its results.
 
-| symbol | name       | shape  | meaning                                                              |
-| ------ | ---------- | ------ | -------------------------------------------------------------------- |
-| m_D    | `M`        | (T, n) | meta-features of the past tasks                                      |
-| δ      | `distance` | (T,)   | distance of each past task to the new one                            |
-| F      | `F`        | (k, T) | what the models of the T past tasks say of the k configurations tried |
-| w      | `weights`  | (T,)   | weights of the past tasks; they sum to 1                             |
+| symbol | name       | shape  | meaning                                                       |
+| ------ | ---------- | ------ | ------------------------------------------------------------- |
+| m_D    | `M`        | (T, n) | meta-features of the past tasks                               |
+| m_new  | `new`      | (n,)   | meta-features of the new task                                 |
+| δ      | `distance` | (T,)   | distance of each past task to the new one                     |
+| F      | `F`        | (k, T) | predicted losses of the k tried configurations on past tasks  |
+| w      | `weights`  | (T,)   | weights of the past tasks; they sum to 1                      |
 """
 
 from __future__ import annotations
@@ -18,48 +19,64 @@ from headstart.datasets.embedding import embedding_names
 from headstart.errors import ArgumentError
 from headstart.history import Features
 from headstart.transfer.models import TaskModels
-from headstart.transfer.ranks import discordant_share
+from headstart.transfer.ranks import concordance, discordant_share
 
-SOFTNESS = 0.3  # difference at which two past losses are reliably in order
-SHARPNESS = 2.0  # how much the ranking of one more result counts
+# How sharply ranks count: chosen by leave-one-out results on the authors' SVM data (`benchmarks/README.md`).
+SOFTNESS = 0.3  # σ of `rank_weights`: the difference of stretched losses at which their order is fairly certain
+SHARPNESS = 2.0  # τ of `rank_weights`: how much one more result changes the weights
+
+# The grid and the limits of `feature_weights`; all are guesses.
+LENGTHS = (0.25, 0.5, 1.0, 2.0, 4.0)  # squared length-scales, in units of the median squared distance between tasks
+RIDGES = (0.1, 0.3, 1.0, 3.0, 10.0)
+FEWEST_TASKS = 4  # with fewer tasks, weights are equal
+FARTHEST = 3.0  # meta-features of the new task are clipped at this many standard deviations
+
+# The evidence that `is_unlike` needs; guesses, except for CHANCE.
+FEWEST_RESULTS = 4  # of the new task
+FEWEST_COMPARED = 3  # past tasks
+CHANCE = 0.5  # concordant share of two unrelated rankings
 
 # -- meta-features ---------------------------------------------------------------------------------------------
 
 
 def feature_vectors(models: TaskModels, features: Features | None) -> tuple[Array, Array]:
-    """Standardised meta-features of the past tasks (T, n) and the new one (n,), NaN where unknown.
+    """Standardised meta-features of the past tasks (T, n) and of the new one (n,), NaN where unknown.
 
-    Only features that the new task and at least one past task have are of use.
+    Only features that the new task and at least one past task have are kept.
     """
     if features is None:
         raise ArgumentError(
-            "this method needs the new task's meta-features: pass features=hs.metafeatures(X, y), "
-            "or choose a method that does without, such as 'auto', 'li' or 'ali'"
+            "this method needs the new task's meta-features",
+            "pass {features}, or choose a method that does without, such as 'auto', 'li' or 'ali'",
         )
-    M, new, of_use = _shared(models, features)
-    if not of_use.any():
+    M, new, common = _in_common(models, features)
+    if not common.any():
         known = ", ".join(models.history.feature_names) or "none"
-        raise ArgumentError(f"the new task shares no meta-feature with the history, which has {known}")
-    M, new = M[:, of_use], new[of_use]
+        raise ArgumentError(
+            f"the new task shares no meta-feature with the history, which has {known}",
+            "choose a method that does without, such as 'auto', 'li' or 'ali'",
+        )
+    M, new = M[:, common], new[common]
     with np.errstate(over="ignore"):
         mean, std = np.nanmean(M, axis=0), np.nanstd(M, axis=0)
-    std = np.where(std > 0, std, 1.0)  # a constant feature tells nobody apart
+    std = np.where(std > 0, std, 1.0)  # a constant feature would be divided by zero
     return (M - mean) / std, (new - mean) / std
 
 
 def has_features(models: TaskModels, features: Features | None) -> bool:
-    """Whether there is any meta-feature that the new task and a past one have."""
-    return bool(_shared(models, features or {})[2].any())
+    """Whether the new task shares a meta-feature with any past task."""
+    return bool(_in_common(models, features or {})[2].any())
 
 
-def _shared(models: TaskModels, features: Features) -> tuple[Array, Array, Mask]:
+def _in_common(models: TaskModels, features: Features) -> tuple[Array, Array, Mask]:
+    """M, m_new, and which meta-features the new task shares with any past task."""
     new = np.array([features.get(name, np.nan) for name in models.history.feature_names], dtype=float)
     M = models.history.feature_matrix()
     return M, new, np.isfinite(new) & np.isfinite(M).any(axis=0) if M.size else np.zeros(0, dtype=bool)
 
 
 def feature_distance(M: Array, new: Array, p: float) -> Array:
-    """‖m_D − m_new‖_p over the features both have, as if the others differed just as much."""
+    """‖m_D − m_new‖_p, (T,). Unknown features count as if they differed as much as the known ones on average."""
     gap = np.abs(M - new)
     known = np.isfinite(gap)
     share = known.mean(axis=1)
@@ -69,35 +86,37 @@ def feature_distance(M: Array, new: Array, p: float) -> Array:
 
 
 def weights_by_features(models: TaskModels, features: Features | None) -> Array:
-    """How much each past task counts for a new one with these meta-features."""
-    described, new = feature_vectors(models, features)
+    """Weights of the past tasks that have a surface, for a new task with these meta-features."""
+    M, new = feature_vectors(models, features)
     F = models.surfaces.at(models.space.encode_values(models.shared[0]))
-    return feature_weights(F, described[models.surfaces.tasks], new)
+    return feature_weights(F, M[models.surfaces.tasks], new)
 
 
-def feature_weights(F: Array, features: Array, new: Array) -> Array:
-    """Weights w with which w · F predicts the new task's surface from meta-features; they sum to 1.
+def feature_weights(F: Array, M: Array, new: Array) -> Array:
+    """Weights w, summing to 1, with which F w predicts the surface of the new task from its meta-features.
 
-    Kernel ridge regression of whole surfaces, F (m, T), on standardised features (T, n); length-scale and ridge by
-    leaving out one task after another (in closed form), and equal weights if nothing predicts better than those.
+    Kernel ridge regression of whole surfaces F (m, T) on standardised meta-features M (T, n). Length-scale and ridge
+    minimise the leave-one-task-out error, in closed form. If none of them beats equal weights, the weights are equal.
     """
     T = F.shape[1]
     equal = np.full(T, 1.0 / T)
-    gaps = features[:, None] - features[None]
+    gaps = M[:, None] - M[None]
+    if T < FEWEST_TASKS or not np.isfinite(gaps).any(axis=2).all():  # some tasks share no feature
+        return equal
     squared = np.nanmean(gaps**2, axis=2)
-    to_new = np.nanmean((features - np.clip(new, -3.0, 3.0)) ** 2, axis=1)
-    if T < 4 or not (np.isfinite(squared).all() and np.isfinite(to_new).all()):
+    to_new = np.nanmean((M - np.clip(new, -FARTHEST, FARTHEST)) ** 2, axis=1)
+    if not (np.isfinite(squared).all() and np.isfinite(to_new).all()):
         return equal
     typical = float(np.median(squared[np.triu_indices(T, 1)]))
-    best, weights = np.mean(((F - F.mean(axis=1, keepdims=True)) * T / (T - 1)) ** 2), equal
-    for length in (0.25, 0.5, 1.0, 2.0, 4.0):
+    best, weights = np.mean(((F - F.mean(axis=1, keepdims=True)) * T / (T - 1)) ** 2), equal  # error of equal weights
+    for length in LENGTHS:
         K, k = (np.exp(-0.5 * d / max(length * typical, 1e-12)) for d in (squared, to_new))
-        for ridge in (0.1, 0.3, 1.0, 3.0, 10.0):
+        for ridge in RIDGES:
             inverse = np.linalg.inv(K + ridge * np.eye(T))
             level = inverse.sum(axis=1) / inverse.sum()
             H = K @ inverse
-            S = H + np.outer(1 - H.sum(axis=1), level)
-            error = np.mean(((F - F @ S.T) / (1 - np.diag(S))) ** 2)
+            S = H + np.outer(1 - H.sum(axis=1), level)  # row D: the weights with which F predicts task D
+            error = np.mean(((F - F @ S.T) / (1 - np.diag(S))) ** 2)  # each task predicted without itself
             if error < best:
                 raw = k @ inverse
                 best, weights = error, raw + (1 - raw.sum()) * level
@@ -105,21 +124,24 @@ def feature_weights(F: Array, features: Array, new: Array) -> Array:
 
 
 def nearest_by_metric(models: TaskModels, features: Features | None) -> Rows:
-    """The past tasks that have an embedding, the nearest to the new task first, then those that have none."""
+    """All past tasks, those nearest to the new one by embedding first and those without an embedding last.
+
+    Kim, Kim, Choi: Learning to Transfer Initializations for Bayesian Hyperparameter Optimization (2017), Algorithm 3.
+    """
     known = embedding_names(models.history.feature_names)
     if not known:
         raise ArgumentError(
-            "init='metric' needs a history that was described by a trained Siamese network: "
-            "history = model.describe(history)"
+            "'metric' needs a history with embeddings from a trained Siamese network",
+            "add them with history = model.describe(history)",
         )
     given = embedding_names(features or {})
     if not given:
-        raise ArgumentError("init='metric' needs the embedding of the new data set: features=hs.embed(model, X, y)")
+        raise ArgumentError("'metric' needs the embedding of the new data set", "pass features=hs.embed(model, X, y)")
     shared = [fingerprint for fingerprint in given if given[fingerprint] == known.get(fingerprint)]
     if not shared:
         raise ArgumentError(
-            f"the new data set was embedded by the model {', '.join(given)}, the history by {', '.join(known)}; "
-            f"use one model for both: model.describe(history) and hs.embed(model, X, y)"
+            f"the new data set was embedded by the model {', '.join(given)}, the history by {', '.join(known)}",
+            "use one model for both: model.describe(history) and hs.embed(model, X, y)",
         )
     assert features is not None
     names = given[shared[0]]
@@ -133,11 +155,11 @@ def nearest_by_metric(models: TaskModels, features: Features | None) -> Rows:
 
 
 def rank_weights(F: Array, losses: Array) -> Array:
-    """w given k results: F (k, T) at the configurations tried, and their losses (k,).
+    """w given k results: predictions F (k, T) for the tried configurations, and their losses (k,) on the new task.
 
-    Each pair of results is evidence for the tasks that put it in the same order, the more so the further apart
-    they see it: log w = τ · 2/k · Σ_pairs log Φ(± (F_i − F_j) / σ). Only ranks of the new task are used, whatever
-    its scale. This is eq. 17 of Wistuba et al. (2015a), made soft.
+    Each pair of results is evidence for the tasks that order it the same way, and the stronger the further apart they
+    predict it: log w = τ · 2/k · Σ_pairs log Φ(± (F_i − F_j) / σ). Only the ranks of the new losses matter, not their
+    scale. This is a soft version of eq. 17 of Wistuba et al. (2015a).
     """
     k = len(losses)
     logs = np.zeros(F.shape[1])
@@ -149,20 +171,14 @@ def rank_weights(F: Array, losses: Array) -> Array:
     return np.asarray(w / w.sum())
 
 
-def concordances(F: Array, losses: Array) -> tuple[float, Array]:
-    """Mean concordant share of the new task with the past ones, and of each past one with the rest."""
-    T = F.shape[1]
-    new = float(np.mean(1 - discordant_share(F, losses[:, None])))
-    if T < 2:
-        return new, np.zeros(T)
-    among = 1 - discordant_share(F)
-    return new, np.asarray((among.sum(axis=1) - 1) / (T - 1))
-
-
 def is_unlike(F: Array, losses: Array) -> bool:
-    """Whether the new task orders the tried configurations unlike every past one: less in accord with them than
-    any of them with the others, and less than by chance."""
-    if len(losses) < 4 or F.shape[1] < 3:
+    """Whether the new task ranks the tried configurations unlike all past tasks.
+
+    That is, it agrees with them less than any of them agrees with the others, and less than by chance.
+    """
+    T = F.shape[1]
+    if len(losses) < FEWEST_RESULTS or T < FEWEST_COMPARED:
         return False
-    new, others = concordances(F, losses)
-    return new < min(0.5, float(others.min()))
+    new = float(np.mean(concordance(F, losses)))
+    others = ((1 - discordant_share(F)).sum(axis=1) - 1) / (T - 1)  # without a task's agreement with itself
+    return new < min(CHANCE, float(others.min()))
