@@ -1,8 +1,8 @@
 """Worker processes on one study: python optuna_workers.py STORAGE WORKERS TRIALS [START] [--die NUMBER].
 
-Forked from one process that has loaded everything, so that they begin at the same moment. With a start file they
-follow it, else they learn from the studies past-* of the storage. --die: the worker that gets the trial with this
-number is killed in the middle of it.
+The workers are forked from one process that has loaded everything, so they begin at the same moment. They follow the
+start file, or without one learn from the studies past-* of the storage. --die: the worker that gets the trial with this
+number is killed during it.
 """
 
 from __future__ import annotations
@@ -46,9 +46,8 @@ def main() -> None:
     where, workers, trials = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
     start = sys.argv[4] if len(sys.argv) > 4 and sys.argv[4].endswith(".json") else None
     deadly = int(sys.argv[-1]) if "--die" in sys.argv else -1
-    optuna.create_study(sampler=hs.optuna.HeadstartSampler(None, n_init=2)).optimize(
-        svm(), n_trials=4
-    )  # loads the rest
+    warm_up = optuna.create_study(sampler=hs.optuna.HeadstartSampler(None, n_init=2))
+    warm_up.optimize(svm(), n_trials=4)  # loads the modules that are imported on first use
     pids = []
     for _ in range(workers):
         pid = os.fork()

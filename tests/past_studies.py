@@ -1,4 +1,4 @@
-"""Optuna studies that stand for a past, for tests: related tasks on one conditional objective."""
+"""Past Optuna studies for tests: related tasks with one conditional objective."""
 
 from __future__ import annotations
 
@@ -8,12 +8,22 @@ from typing import Any
 
 import optuna
 
+import headstart as hs
+from headstart._support.direction import turned
+
 Objective = Callable[[optuna.Trial], float]
-DIRECTION = optuna.study.StudyDirection
+SPACE = hs.Space(
+    {
+        "kernel": hs.Categorical(["rbf", "poly", "linear"]),
+        "C": hs.Float(2**-5, 2**6, log=True),
+        "gamma": hs.Float(1e-4, 1e3, log=True, when={"kernel": "rbf"}),
+        "degree": hs.Int(2, 10, when={"kernel": "poly"}),
+    }
+)
 
 
-def svm(centre: float = 0.0, *, sign: float = 1.0) -> Objective:
-    """A stand-in for a support vector machine: a bowl whose minimum moves with the task."""
+def svm(centre: float = 0.0, *, direction: str = "minimize") -> Objective:
+    """A stand-in for a support vector machine, with the space SPACE: a bowl whose minimum moves with the task."""
 
     def objective(trial: optuna.Trial) -> float:
         kernel = trial.suggest_categorical("kernel", ["rbf", "poly", "linear"])
@@ -24,21 +34,21 @@ def svm(centre: float = 0.0, *, sign: float = 1.0) -> Objective:
             loss += 0.2 + abs(trial.suggest_int("degree", 2, 10) - 3) / 10
         else:
             loss += 0.5
-        return sign * loss
+        return turned(loss, direction)
 
     return objective
 
 
-def fill(storage: Any, n: int = 4, trials: int = 15, *, name: str = "past", maximize: bool = False) -> Any:
-    """n studies in a storage, each by random search; the storage."""
+def fill(storage: Any, n: int = 4, trials: int = 15, *, name: str = "past", direction: str = "minimize") -> Any:
+    """Run n studies by random search in a storage; returns the storage."""
     for i in range(n):
         study = optuna.create_study(
             storage=storage,
             study_name=f"{name}-{i}",
-            direction="maximize" if maximize else "minimize",
+            direction=direction,
             sampler=optuna.samplers.RandomSampler(seed=i),
         )
-        study.optimize(svm(i / 2, sign=-1.0 if maximize else 1.0), n_trials=trials)
+        study.optimize(svm(i / 2, direction=direction), n_trials=trials)
     return storage
 
 

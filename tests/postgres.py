@@ -1,4 +1,4 @@
-"""A PostgreSQL server of the tests' own, from Debian's package, in a temporary directory."""
+"""A PostgreSQL server for tests, from Debian's package, in a temporary directory."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ def _bin() -> Path:
 
 
 def _as_user() -> list[str]:
-    """PostgreSQL refuses to run as root, so root hands over to the package's own user."""
+    """PostgreSQL refuses to run as root, so root runs it as the package's own user."""
     if sys.platform == "win32" or os.geteuid() != 0:
         return []
     if shutil.which("runuser") is None:
-        pytest.skip("PostgreSQL does not run as root, and there is no runuser to become another")
+        pytest.skip("PostgreSQL does not run as root, and runuser is missing, so studies on it are not tested")
     return ["runuser", "-u", "postgres", "--"]
 
 
 @contextmanager
 def server() -> Iterator[str]:
-    """The URL of an empty database on a server that ends with the context."""
+    """The URL of an empty database on a server that stops when the context ends."""
     pytest.importorskip("psycopg2", reason="psycopg2 is not installed, so studies on PostgreSQL are not tested")
     programs, user = _bin(), _as_user()
     with tempfile.TemporaryDirectory(prefix="hs", dir="/tmp") as folder:  # a socket's path must be short

@@ -1,4 +1,4 @@
-"""The tests that Optuna ships for samplers, run on ours: without a past, and with one that has some parameters."""
+"""Optuna's own tests for samplers, run on ours: without a past, and with one that has some of the parameters."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ optuna.logging.set_verbosity(optuna.logging.ERROR)
 
 
 def past() -> optuna.storages.BaseStorage:
-    """Studies on two of the parameters that the suite's objectives ask for, with ranges of their own."""
+    """Studies with two parameters that the suite's objectives suggest, too, but with other ranges."""
     storage = optuna.storages.InMemoryStorage()
     for i in range(3):
         study = optuna.create_study(storage=storage, sampler=optuna.samplers.RandomSampler(seed=i))

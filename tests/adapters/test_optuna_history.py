@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sqlite3
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,22 +19,13 @@ import sqlalchemy  # noqa: E402
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution  # noqa: E402
 from optuna.trial import TrialState, create_trial  # noqa: E402
 
-from headstart.adapters.optuna.conditions import inferred, joined, placed, shapes, telling  # noqa: E402
+from headstart.adapters.optuna.conditions import inferred, joined, placed, possible_parents, shapes  # noqa: E402
 from headstart.adapters.optuna.distributions import fitted, united  # noqa: E402
-from past_studies import fill, memory  # noqa: E402
+from past_studies import SPACE, fill, memory  # noqa: E402
 from postgres import server  # noqa: E402
 from program import headstart, one_line, python  # noqa: E402
 
 optuna.logging.set_verbosity(optuna.logging.ERROR)
-
-SVM = hs.Space(
-    {
-        "kernel": hs.Categorical(["rbf", "poly", "linear"]),
-        "C": hs.Float(2**-5, 2**6, log=True),
-        "gamma": hs.Float(1e-4, 1e3, log=True, when={"kernel": "rbf"}),
-        "degree": hs.Int(2, 10, when={"kernel": "poly"}),
-    }
-)
 
 
 def journal(path: Path) -> optuna.storages.JournalStorage:
@@ -80,9 +72,9 @@ def test_a_postgresql_storage_is_read() -> None:
     assert [len(task) for task in history] == [5, 5]
 
 
-def test_the_space_is_told_from_the_trials() -> None:
+def test_the_space_is_inferred_from_the_trials() -> None:
     history = hs.History.from_optuna(memory(n=3, trials=20))
-    assert same_space(history.space, SVM)
+    assert same_space(history.space, SPACE)
 
 
 def test_patterns_choose_studies() -> None:
@@ -122,12 +114,12 @@ def test_complete_failed_pruned_and_running_trials() -> None:
     took, left = history.notes
     assert "4 trials of 1 study" in took
     assert "2 failed trials counted as the worst seen" in took
-    for words in ("1 trial pruned", "1 trial not finished", "1 trial failed before asking for every parameter"):
+    for words in ("1 trial pruned", "1 trial not finished", "1 trial failed before suggesting every parameter"):
         assert words in left
 
 
-def test_a_study_that_maximises_is_turned_round() -> None:
-    storage = memory(n=2, maximize=True)
+def test_losses_of_a_study_that_maximises_are_minimised() -> None:
+    storage = memory(n=2, direction="maximize")
     history = hs.History.from_optuna(storage)
     study = optuna.load_study(study_name="past-1", storage=storage)
     assert history.direction == "maximize"
@@ -160,12 +152,12 @@ def test_features_of_the_data_set_are_written_and_read() -> None:
     assert history["past-1"].features is None
 
 
-def test_an_attribute_that_is_no_set_of_features_is_passed_over_with_a_word() -> None:
+def test_invalid_features_are_skipped_and_named() -> None:
     storage = memory(n=1)
     optuna.load_study(study_name="past-0", storage=storage).set_user_attr("headstart:features", {"rows": "many"})
     history = hs.History.from_optuna(storage)
     assert history["past-0"].features is None
-    assert "'past-0', which is not a set of named numbers" in history.notes[1]
+    assert "'past-0', which is not a dict of finite numbers" in history.notes[1]
 
 
 # -- spaces that changed -------------------------------------------------------------------------------------
@@ -208,8 +200,8 @@ def test_ranges_and_choices_of_several_studies_are_united() -> None:
     assert set(history.space["kernel"].choices) == {"rbf", "poly", "linear", "sigmoid"}
     assert (history.space["C"].low, history.space["C"].high) == (1e-4, 2**6)
     assert history.space["degree"].conditions == {"kernel": ("poly",)}
-    assert history.space["shrinking"].conditions == {}  # asked for in all trials of the study that has it
-    assert "'shrinking', missing in 30 trials, where it took the middle of its range" in history.notes[1]
+    assert history.space["shrinking"].conditions == {}  # in all trials of the only study that has it
+    assert "'shrinking', missing in 30 trials, where it takes the middle of its range" in history.notes[1]
     assert {config["C"] for config in history.configs("wider")} == {trial.params["C"] for trial in study.trials}
 
 
@@ -227,9 +219,9 @@ def test_choices_that_are_objects_are_left_to_optuna() -> None:
     [
         ([{"k": "a", "x": 1}, {"k": "b", "y": 1}], {"x": {"k": ("a",)}, "y": {"k": ("b",)}}),
         ([{"k": "a", "x": 1}, {"k": "b", "x": 1}], {}),
-        # one value of a whole number after another, as in "units of layer i"
+        # an integer parent, as in "units of layer i"
         ([{"n": 1}, {"n": 2, "u": 1}, {"n": 3, "u": 1, "w": 1}], {"u": {"n": (2, 3)}, "w": {"n": (3,)}}),
-        # nested: an inactive parent is enough
+        # nested: the inner parent is enough
         (
             [{"k": "a", "m": "p", "x": 1}, {"k": "a", "m": "q"}, {"k": "b"}],
             {"m": {"k": ("a",)}, "x": {"m": ("p",)}},
@@ -239,13 +231,13 @@ def test_choices_that_are_objects_are_left_to_optuna() -> None:
             [{"k": "a", "m": "p", "x": 1}, {"k": "a", "m": "q"}, {"k": "b", "m": "p"}, {"k": "b", "m": "q"}],
             {"x": {"k": ("a",), "m": ("p",)}},
         ),
-        # nothing explains it: no condition
+        # nothing determines it: no condition
         ([{"k": "a", "x": 1}, {"k": "a"}, {"k": "b", "x": 1}], {}),
         ([{"b": True, "x": 1}, {"b": False}], {"x": {"b": (True,)}}),
         ([{"k": None, "x": 1}, {"k": "b"}], {"x": {"k": (None,)}}),
     ],
 )
-def test_conditions_are_what_explains_exactly_which_trials_asked(
+def test_conditions_determine_exactly_which_trials_have_a_parameter(
     trials: list[dict[str, Any]], expected: dict[str, Any]
 ) -> None:
     parameters = {
@@ -255,23 +247,23 @@ def test_conditions_are_what_explains_exactly_which_trials_asked(
         "n": hs.Int(1, 3),
         **{name: hs.Float(0, 2) for name in "xyuw"},
     }
-    found = inferred([shapes(trials, parameters, telling(parameters))], parameters)
+    found = inferred([shapes(trials, parameters, possible_parents(parameters))], parameters)
     assert {name: conditions for name, conditions in found.items() if conditions} == expected
-    hs.Space({name: parameters[name] for name in parameters})  # and never a cycle
+    hs.Space({name: replace(parameters[name], when=found[name]) for name in parameters})  # conditions form no cycle
 
 
-def test_what_the_past_says_of_a_space_is_corrected_by_trials() -> None:
+def test_trials_correct_the_space_of_the_past() -> None:
     seen = {"kernel": hs.Categorical(["rbf", "sigmoid"]), "C": hs.Float(1, 10), "new": hs.Float(0, 1)}
     trials = [{"kernel": "rbf", "C": 2.0, "new": 0.5}]
-    space = joined(SVM, seen, shapes(trials, {*seen, *SVM}, telling(seen, SVM)))
+    space = joined(SPACE, seen, shapes(trials, {*seen, *SPACE}, possible_parents(seen, SPACE)))
     assert space is not None
-    assert dict(space) == seen  # gamma was not asked for under rbf, and there is no poly for degree
-    assert joined(SVM, {}, []) == SVM
+    assert dict(space) == seen  # a trial with rbf lacks gamma, and degree's poly is gone
+    assert joined(SPACE, {}, []) == SPACE
     assert joined(None, {}, []) is None
 
 
 def test_rows_are_clipped_filled_or_refused() -> None:
-    V, fits, filled = placed(SVM, [{"kernel": "rbf", "C": 1e9}, {"kernel": "sigmoid", "C": 1.0}, {"C": 1.0}])
+    V, fits, filled = placed(SPACE, [{"kernel": "rbf", "C": 1e9}, {"kernel": "sigmoid", "C": 1.0}, {"C": 1.0}])
     assert fits.tolist() == [True, False, True]
     assert V[0, 1] == 2**6
     assert filled.tolist() == [[False, False, True, False], [False] * 4, [True, False, True, False]]
@@ -296,14 +288,14 @@ def test_a_value_is_moved_into_a_distribution_or_refused() -> None:
 
 
 def refused(past: Any, words: str, **settings: Any) -> None:
-    """By the reader and by the sampler."""
+    """Both the reader and the sampler raise this error."""
     with pytest.raises(ValueError, match=words):
         hs.History.from_optuna(past, **settings)
     with pytest.raises(ValueError, match=words):
         hs.optuna.HeadstartSampler(past, **settings)
 
 
-def test_a_storage_that_is_not_there_is_refused_and_not_made(tmp_path: Path) -> None:
+def test_a_missing_storage_is_refused_and_not_created(tmp_path: Path) -> None:
     refused(f"sqlite:///{tmp_path}/nothing.db", "there is no storage .*nothing.db.*past=None")
     refused(str(tmp_path / "nothing.log"), "there is no storage .*nothing.log")
     assert not list(tmp_path.iterdir())
@@ -317,7 +309,7 @@ def test_a_storage_that_is_empty_is_refused(tmp_path: Path) -> None:
     (tmp_path / "empty.log").touch()
     refused(tmp_path / "empty.log", "empty.log holds no study")
     refused(optuna.storages.InMemoryStorage(), "the InMemoryStorage holds no study")
-    refused([], "the past is an empty list")
+    refused([], "past is an empty list; pass at least one study")
 
 
 def test_a_file_of_something_else_is_refused_and_not_changed(tmp_path: Path) -> None:
@@ -325,7 +317,7 @@ def test_a_file_of_something_else_is_refused_and_not_changed(tmp_path: Path) -> 
         connection.execute("CREATE TABLE mine (x)")
     connection.close()
     before = (tmp_path / "mine.db").read_bytes()
-    refused(f"sqlite:///{tmp_path}/mine.db", "no storage of Optuna: it has no table of studies")
+    refused(f"sqlite:///{tmp_path}/mine.db", "not an Optuna storage: it has no table of studies")
     assert (tmp_path / "mine.db").read_bytes() == before
     (tmp_path / "text.db").write_text("not a database, but long enough to look like one" * 100)
     refused(f"sqlite:///{tmp_path}/text.db", "cannot be read as a database: file is not a database")
@@ -356,30 +348,44 @@ def test_a_study_that_is_not_there_is_refused_with_the_closest_names() -> None:
 
 
 def test_studies_of_both_directions_need_a_choice() -> None:
-    storage = fill(memory(n=1, trials=3), n=2, trials=3, name="up", maximize=True)
-    with pytest.raises(ValueError, match=r"both directions: 1 to minimize \(past-0\) and 2 to maximize .*direction="):
+    storage = fill(memory(n=1, trials=3), n=2, trials=3, name="up", direction="maximize")
+    with pytest.raises(
+        ValueError, match=r"both directions: 1 with .minimize. \(past-0\), 2 with .maximize. .*; choose with direction="
+    ):
         hs.History.from_optuna(storage)
     history = hs.History.from_optuna(storage, direction="maximize")
     assert history.tasks == ["up-0", "up-1"]
-    assert "1 study to minimize (past-0)" in history.notes[1]
-    with pytest.raises(ValueError, match="holds only studies to minimize, none to maximize"):
+    assert "1 study with direction 'minimize' (past-0)" in history.notes[1]
+    with pytest.raises(ValueError, match="holds only studies with direction 'minimize', none with 'maximize'"):
         hs.History.from_optuna(storage, "past-*", direction="maximize")
     with pytest.raises(ValueError, match="direction must be"):
         hs.History.from_optuna(storage, direction="up")
+
+
+def test_a_storage_without_a_complete_trial_is_an_empty_history() -> None:
+    storage = optuna.storages.InMemoryStorage()
+    with pytest.raises(hs.errors.EmptyHistoryError, match=r"holds no study$"):
+        hs.History.from_optuna(storage)
+    optuna.create_study(storage=storage, study_name="first")
+    with pytest.raises(hs.errors.EmptyHistoryError, match=r"no study with a complete trial: 1 study .* \(first\)"):
+        hs.History.from_optuna(storage)
 
 
 def test_studies_without_a_common_parameter_are_refused() -> None:
     storage = memory(n=2, trials=3)
     boosting = optuna.create_study(storage=storage, study_name="boosting")
     boosting.optimize(lambda trial: trial.suggest_float("eta", 0, 1), n_trials=2)
-    with pytest.raises(ValueError, match=r"without a common parameter: past-0, past-1 with C, .*; boosting with eta"):
+    with pytest.raises(
+        ValueError,
+        match=r"without a common parameter: past-0, past-1 with C, .*; boosting with eta; choose with studies=",
+    ):
         hs.History.from_optuna(storage)
     assert hs.History.from_optuna(storage, "past-*").tasks == ["past-0", "past-1"]
 
 
 def test_something_else_is_refused() -> None:
-    refused(3, "the past is a storage URL or object")
-    refused([3], "made of storages and studies, but got int")
+    refused(3, "past must be a storage URL or object")
+    refused([3], "past must consist of storages and studies, but got int")
 
 
 def test_an_old_optuna_is_refused() -> None:
@@ -391,7 +397,7 @@ def test_an_old_optuna_is_refused() -> None:
 def test_a_missing_optuna_names_the_extra(tmp_path: Path) -> None:
     code = "import sys; sys.modules['optuna'] = None; from headstart.cli.main import main; sys.exit(main(sys.argv[1:]))"
     done = python(code.replace("sys.argv[1:]", "['learn', 'sqlite:///runs.db']"), cwd=tmp_path)
-    one_line(done, 'pip install "headstart[optuna]"')
+    one_line(done, "pip install 'headstart[optuna]'")
 
 
 # -- the command line ----------------------------------------------------------------------------------------
@@ -416,13 +422,13 @@ def test_bad_input_on_the_command_line_is_one_line(tmp_path: Path, arguments: tu
     one_line(headstart(*arguments, cwd=tmp_path), words)
 
 
-# -- what others write meanwhile, and what has no place here -------------------------------------------------
+# -- concurrent writers, and parameters that a space cannot express -------------------------------------------------
 
 
 def test_a_trial_that_completes_while_the_storage_is_read_is_not_taken_for_a_failure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Between any two queries a running trial completes with the best value, and another one begins."""
+    """Between two queries, a running trial completes with the best value and another one begins."""
     storage = fill(f"sqlite:///{tmp_path}/runs.db", n=1, trials=6)
     study = optuna.load_study(study_name="past-0", storage=storage)
     running = study.ask()
@@ -449,7 +455,7 @@ def test_a_trial_that_completes_while_the_storage_is_read_is_not_taken_for_a_fai
 
 @pytest.mark.filterwarnings("ignore:Choices for a categorical distribution")
 @pytest.mark.parametrize("where", ["memory", "sqlite"])
-def test_a_parameter_that_has_no_place_here_is_left_out_and_named(where: str, tmp_path: Path) -> None:
+def test_a_parameter_that_a_space_cannot_express_is_skipped_and_named(where: str, tmp_path: Path) -> None:
     storage = optuna.storages.InMemoryStorage() if where == "memory" else f"sqlite:///{tmp_path}/runs.db"
 
     def objective(trial: optuna.Trial) -> float:
@@ -461,14 +467,16 @@ def test_a_parameter_that_has_no_place_here_is_left_out_and_named(where: str, tm
     history = hs.History.from_optuna(storage)
     assert list(history.space) == ["x"]
     notes = " ".join(history.notes)
-    assert "the parameter 'layers' of a, which has no place in a space" in notes
+    assert "the parameter 'layers' of a, which a space cannot express" in notes
     assert "the parameter 'seed' of a" in notes
 
 
 @pytest.mark.filterwarnings("ignore:Choices for a categorical distribution")
 @pytest.mark.parametrize("where", ["memory", "sqlite"])
-def test_a_study_whose_choices_have_no_place_keeps_its_other_parameters(where: str, tmp_path: Path) -> None:
-    """Somebody changed tuples to text."""
+def test_a_study_with_choices_that_a_space_cannot_express_keeps_its_other_parameters(
+    where: str, tmp_path: Path
+) -> None:
+    """The choices changed from tuples to text."""
     storage = optuna.storages.InMemoryStorage() if where == "memory" else f"sqlite:///{tmp_path}/runs.db"
     for name, choices in {"new": ["small", "large"], "old": [(64,), (64, 32)]}.items():
         study = optuna.create_study(storage=storage, study_name=name, sampler=optuna.samplers.RandomSampler(seed=0))
@@ -482,14 +490,28 @@ def test_a_study_whose_choices_have_no_place_keeps_its_other_parameters(where: s
     assert history.tasks == ["new", "old"]
     assert len(history["old"]) == 4
     assert history.space["l"] == hs.Categorical(["small", "large"])
-    assert "the parameter 'l' of old, which has no place in a space" in " ".join(history.notes)
+    assert "the parameter 'l' of old, which a space cannot express" in " ".join(history.notes)
     study = optuna.create_study(storage=storage, study_name="next")
     study.sampler = hs.optuna.HeadstartSampler(storage, n_init=2, seed=0)
     study.optimize(lambda trial: trial.suggest_float("x", 0, 1), n_trials=3)
 
 
 @pytest.mark.filterwarnings("ignore:Choices for a categorical distribution")
-def test_choices_within_choices_have_no_place_either() -> None:
+def test_a_study_whose_complete_trials_have_no_usable_parameter_is_skipped() -> None:
+    storage = memory(n=1, trials=3)
+    study = optuna.create_study(storage=storage, study_name="odd")
+    lists = {"l": CategoricalDistribution([(64, [32]), (8, [4])])}
+    study.add_trial(create_trial(params={"l": (8, [4])}, distributions=lists, value=1.0))
+    study.add_trial(
+        create_trial(params={"C": 1.0}, distributions={"C": FloatDistribution(0, 2)}, state=TrialState.FAIL)
+    )
+    history = hs.History.from_optuna(storage)
+    assert history.tasks == ["past-0"]
+    assert "the parameter 'l' of odd, which a space cannot express" in " ".join(history.notes)
+
+
+@pytest.mark.filterwarnings("ignore:Choices for a categorical distribution")
+def test_a_space_cannot_express_nested_choices() -> None:
     study = optuna.create_study(sampler=hs.optuna.HeadstartSampler(None, seed=0))
     study.optimize(
         lambda trial: trial.suggest_float("x", 0, 1) + trial.suggest_categorical("l", [(64, [32]), (8, [4])])[0],

@@ -17,22 +17,15 @@ import headstart as hs
 
 optuna = pytest.importorskip("optuna", reason="Optuna is not installed")
 
-from headstart.adapters.optuna import claims  # noqa: E402
-from past_studies import fill, memory, svm  # noqa: E402
+from headstart.adapters.optuna import reservations  # noqa: E402
+from headstart.adapters.optuna.attributes import RESERVATION  # noqa: E402
+from headstart.adapters.optuna.reservations import Reservation, Turns  # noqa: E402
+from past_studies import SPACE, fill, memory, svm  # noqa: E402
 from postgres import server  # noqa: E402
 from program import ROOT, environment  # noqa: E402
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="workers are forked")
 optuna.logging.set_verbosity(optuna.logging.ERROR)
-
-SPACE = hs.Space(
-    {
-        "kernel": hs.Categorical(["rbf", "poly", "linear"]),
-        "C": hs.Float(2**-5, 2**6, log=True),
-        "gamma": hs.Float(1e-4, 1e3, log=True, when={"kernel": "rbf"}),
-        "degree": hs.Int(2, 10, when={"kernel": "poly"}),
-    }
-)
 
 
 @pytest.fixture(scope="module")
@@ -108,7 +101,7 @@ def test_workers_that_learn_propose_nothing_twice(tmp_path: Path) -> None:
     trials = finished(study)
     assert starts_tried(trials) == dict.fromkeys(range(10), 1)
     assert distinct(trials)
-    assert {claims.Claim.of(trial).origin for trial in trials} == {"strategy", "surrogate"}
+    assert {Reservation.of(trial).origin for trial in trials} == {"strategy", "surrogate"}
 
 
 def test_threads_share_one_start() -> None:
@@ -131,7 +124,7 @@ def test_trials_asked_for_together_are_all_different() -> None:
     past = memory(n=3, trials=10)
     study = optuna.create_study(storage=past, sampler=hs.optuna.HeadstartSampler(past))
     trials = [study.ask() for _ in range(14)]
-    for trial in reversed(trials):  # asked first, evaluated last
+    for trial in reversed(trials):  # the first is evaluated last
         study.tell(trial, svm(1.2)(trial))
     assert starts_tried(study.trials) == dict.fromkeys(range(10), 1)
     assert distinct(study.trials)
@@ -142,7 +135,7 @@ def test_trials_asked_for_together_are_all_different() -> None:
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
 def test_a_worker_killed_in_the_middle_loses_nothing(kind: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    """What was finished is there, and the configuration it was at is tried by another."""
+    """Finished trials are kept, and another worker tries the dead worker's configuration."""
     storage = f"sqlite:///{tmp_path}/runs.db" if kind == "sqlite" else str(request.getfixturevalue("postgres"))
     start = start_of(6)
     start.save(tmp_path / "start.json")
@@ -152,7 +145,7 @@ def test_a_worker_killed_in_the_middle_loses_nothing(kind: str, tmp_path: Path, 
     before = finished(study)
     assert len(before) >= 4
     assert study.trials[2].state == optuna.trial.TrialState.RUNNING
-    time.sleep(2.5)  # until the heartbeat has stopped for long enough
+    time.sleep(2.5)  # longer than the grace period of the heartbeat
     assert run_workers(storage, 1, 6 - len(before), str(tmp_path / "start.json"), "--die", "-1") == [0]
     assert study.trials[2].state == optuna.trial.TrialState.FAIL
     assert finished(study)[: len(before)] == before
@@ -160,7 +153,7 @@ def test_a_worker_killed_in_the_middle_loses_nothing(kind: str, tmp_path: Path, 
 
 
 def dead_trial(study: optuna.Study) -> int:
-    """A trial whose worker died and was declared dead by a heartbeat: failed, without a word from the sampler."""
+    """A trial whose worker died and that a heartbeat marked as failed: the sampler's `after_trial` never ran."""
     trial = study.ask()
     svm(1.2)(trial)
     study._storage.set_trial_state_values(trial._trial_id, optuna.trial.TrialState.FAIL)
@@ -212,34 +205,34 @@ def new_trial(study: optuna.Study) -> optuna.trial.FrozenTrial:
     return study._storage.get_trial(study._storage.create_new_trial(study._study_id))
 
 
-def test_a_trial_waits_until_those_before_it_have_claimed() -> None:
+def test_a_trial_waits_until_those_before_it_have_a_reservation() -> None:
     study = optuna.create_study()
     storage, first, second = study._storage, new_trial(study), new_trial(study)
-    seen: list[claims.Claim | None] = []
+    seen: list[Reservation | None] = []
 
     def wait() -> None:
-        trials = claims.Turns().wait(storage, study._study_id, second.number)
-        seen.append(claims.Claim.of(trials[0]))
+        trials = Turns().wait(storage, study._study_id, second.number)
+        seen.append(Reservation.of(trials[0]))
 
     thread = threading.Thread(target=wait)
     thread.start()
     thread.join(0.2)
     assert thread.is_alive()
-    claim = claims.Claim({"C": 1.0}, "start", 0)
-    storage.set_trial_system_attr(first._trial_id, claims.CLAIM, claim.to_json())
+    reservation = Reservation({"C": 1.0}, "start", 0)
+    storage.set_trial_system_attr(first._trial_id, RESERVATION, reservation.to_json())
     thread.join(10)
-    assert seen == [claim]
+    assert seen == [reservation]
 
 
 class TornReads:
-    """A storage whose first look is not one moment: parameters are there, the claim before them is not yet."""
+    """A storage whose first read is not atomic: it has the parameters, but not the reservation written before them."""
 
-    def __init__(self, study: optuna.Study, trial: optuna.trial.FrozenTrial, claim: claims.Claim) -> None:
+    def __init__(self, study: optuna.Study, trial: optuna.trial.FrozenTrial, reservation: Reservation) -> None:
         self.looks = 0
         storage = study._storage
         storage.set_trial_param(trial._trial_id, "C", 1.0, optuna.distributions.FloatDistribution(0, 1))
         self.before = storage.get_trial(trial._trial_id)
-        storage.set_trial_system_attr(trial._trial_id, claims.CLAIM, claim.to_json())
+        storage.set_trial_system_attr(trial._trial_id, RESERVATION, reservation.to_json())
         self.after = storage.get_trial(trial._trial_id)
 
     def get_all_trials(self, study: int, deepcopy: bool) -> list[optuna.trial.FrozenTrial]:
@@ -247,12 +240,12 @@ class TornReads:
         return [self.before if self.looks == 1 else self.after]
 
 
-def test_parameters_without_a_claim_are_looked_at_twice() -> None:
-    study, claim = optuna.create_study(), claims.Claim({"C": 1.0}, "start", 0)
-    torn = TornReads(study, new_trial(study), claim)
-    assert claims.Claim.of(torn.before) is None
-    (trial,) = claims.Turns().wait(torn, study._study_id, 1)
-    assert claims.Claim.of(trial) == claim
+def test_parameters_without_a_reservation_are_read_twice() -> None:
+    study, reservation = optuna.create_study(), Reservation({"C": 1.0}, "start", 0)
+    torn = TornReads(study, new_trial(study), reservation)
+    assert Reservation.of(torn.before) is None
+    (trial,) = Turns().wait(torn, study._study_id, 1)
+    assert Reservation.of(trial) == reservation
     assert torn.looks == 2
 
 
@@ -265,9 +258,9 @@ def test_a_trial_of_another_sampler_is_not_waited_for() -> None:
     assert starts_tried(study.trials) == {0: 1, 1: 1}
 
 
-def test_one_that_never_claims_is_not_waited_for_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(claims, "PATIENCE", 0.05)
+def test_waiting_for_a_trial_without_a_reservation_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reservations, "PATIENCE", 0.05)
     study = optuna.create_study()
-    new_trial(study)  # of a worker that died at once, or of another sampler
+    new_trial(study)  # its worker died at once, or it belongs to another sampler
     second = new_trial(study)
-    assert len(claims.Turns().wait(study._storage, study._study_id, second.number)) == 2
+    assert len(Turns().wait(study._storage, study._study_id, second.number)) == 2

@@ -18,7 +18,7 @@ optuna = pytest.importorskip("optuna", reason="Optuna is not installed")
 
 from optuna.trial import TrialState  # noqa: E402
 
-from headstart.adapters.optuna.reservations import Claim, losses, others  # noqa: E402
+from headstart.adapters.optuna.reservations import Reservation, losses, others  # noqa: E402
 from past_studies import memory, svm  # noqa: E402
 from program import ROOT, headstart, one_line, python  # noqa: E402
 
@@ -60,7 +60,7 @@ def warned(caplog: pytest.LogCaptureFixture) -> list[str]:
 
 
 def test_the_sampler_searches_as_the_optimizer_does() -> None:
-    """Whatever Optuna does in between: the same proposals as asking and telling."""
+    """Optuna does not change the proposals."""
     study = run(HISTORY, trials=14)
     optimizer = hs.Optimizer(HISTORY.space, HISTORY, n_init=5, seed=0)
     for trial in study.trials:
@@ -83,7 +83,7 @@ def test_a_given_start_is_followed_and_then_searched_on() -> None:
     assert tags(study) == [0, 1, 2, 3, None, None, None]
     both = run(HISTORY, init=START, n_init=None, trials=6)
     assert params(both)[:4] == START.configs
-    assert params(both)[4:] != params(study)[4:6]  # the history goes on to be used
+    assert params(both)[4:] != params(study)[4:6]  # the surrogate still uses the history
     assert tags(run(START, n_init=2, trials=3)) == [0, 1, None]
 
 
@@ -93,8 +93,8 @@ def test_the_start_beats_a_cold_search_on_a_task_like_the_past() -> None:
 
 
 def test_a_study_that_maximises() -> None:
-    storage = memory(n=4, trials=15, maximize=True)
-    up = run(storage, svm(1.2, sign=-1.0), trials=10, study={"direction": "maximize"})
+    storage = memory(n=4, trials=15, direction="maximize")
+    up = run(storage, svm(1.2, direction="maximize"), trials=10, study={"direction": "maximize"})
     assert params(up) == params(run(trials=10))
 
 
@@ -141,7 +141,7 @@ def test_one_sampler_serves_one_study_after_another() -> None:
         assert params(study) == params(run(HISTORY, trials=6))
 
 
-def test_a_copied_sampler_goes_on_alike() -> None:
+def test_a_copied_sampler_makes_the_same_proposals() -> None:
     sampler = hs.optuna.HeadstartSampler(HISTORY, n_init=5, seed=0)
     study = optuna.create_study(sampler=sampler)
     study.optimize(svm(1.2), n_trials=3)
@@ -166,7 +166,18 @@ def test_features_come_from_the_study_unless_they_are_given() -> None:
     assert params(study) == params(run(storage, init="nbi", n_init=2, features=features, trials=2))
 
 
-# -- trials that do not end well ---------------------------------------------------------------------------------
+def test_the_attributes_in_a_storage_keep_their_keys_and_form() -> None:
+    """Studies on disk hold them."""
+    study = run(START, n_init=2, trials=3)
+    first, *_, last = study.trials
+    assert first.system_attrs == {"headstart:claim": {"config": START.configs[0], "origin": "start", "start": 0}}
+    assert first.user_attrs == {"headstart:start": 0}
+    assert last.system_attrs == {"headstart:claim": {"config": last.params, "origin": "surrogate", "start": None}}
+    assert last.user_attrs == {}
+    assert study._storage.get_study_system_attrs(study._study_id)["headstart:starts"] == 2
+
+
+# -- failed, pruned and queued trials ---------------------------------------------------------------------------------
 
 
 def test_failed_trials_are_the_worst_seen_and_pruned_ones_have_no_loss() -> None:
@@ -183,7 +194,7 @@ def test_failed_trials_are_the_worst_seen_and_pruned_ones_have_no_loss() -> None
     add(0.5, state=TrialState.RUNNING)
     add(0.6, value=-math.inf)
     study.enqueue_trial({"x": 0.7})
-    found = others(study.trials, number=99, sign=-1.0)
+    found = others(study.trials, number=99, direction="maximize")
     assert [other.config["x"] for other in found] == [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7]
     assert losses(found).tolist() == pytest.approx([-3.0, -5.0, -3.0, math.nan, math.nan, -3.0, math.nan], nan_ok=True)
 
@@ -216,7 +227,7 @@ def test_pruning_does_not_disturb_it() -> None:
         assert len({tuple(sorted(p.items())) for p in params(study)}) == 9
 
 
-def test_a_space_that_is_used_up_does_not_stop_the_study() -> None:
+def test_an_exhausted_space_does_not_stop_the_study() -> None:
     study = run(None, lambda trial: trial.suggest_int("a", 0, 1) + trial.suggest_categorical("b", [0, 1]), trials=8)
     assert len({tuple(p.items()) for p in params(study)[:5]}) >= 3
     assert len(study.trials) == 8
@@ -225,15 +236,15 @@ def test_a_space_that_is_used_up_does_not_stop_the_study() -> None:
 # -- spaces --------------------------------------------------------------------------------------------------------
 
 
-def test_parameters_on_branches_are_understood_without_a_past() -> None:
+def test_conditions_are_inferred_without_a_past() -> None:
     study = run(None, trials=20)
-    space = study.sampler._search[2]._space()
+    space = study.sampler._search[2]._space(study.trials)
     assert space == HISTORY.space or dict(space) == dict(HISTORY.space)
-    assert {Claim.of(trial).origin for trial in study.trials} == {"none", "random", "surrogate"}
+    assert {Reservation.of(trial).origin for trial in study.trials} == {"none", "random", "surrogate"}
 
 
 def changed(trial: optuna.Trial) -> float:
-    """Another range, a choice less and one more, a parameter gone and one that the past never saw."""
+    """Another range, a removed and a new choice, a removed and a new parameter."""
     kernel = trial.suggest_categorical("kernel", ["rbf", "sigmoid"])
     loss = (math.log2(trial.suggest_float("C", 1.0, 2.0, log=True)) - 0.5) ** 2
     if kernel == "sigmoid":
@@ -241,29 +252,29 @@ def changed(trial: optuna.Trial) -> float:
     return loss + (trial.suggest_float("tol", 1e-5, 1e-1, log=True) - 1e-3) ** 2
 
 
-def test_a_space_that_has_changed_is_reconciled_and_said_once(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_changed_space_is_reconciled_and_each_change_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     study = run(HISTORY, changed, trials=12)
     assert all(trial.state == TrialState.COMPLETE for trial in study.trials)
     assert all(1.0 <= p["C"] <= 2.0 and p["kernel"] in ("rbf", "sigmoid") for p in params(study))
-    tables = [text for text in warned(caplog) if "brought over" in text]
+    tables = [text for text in warned(caplog) if "converted:" in text]
     lines = [line.split() for table in tables for line in table.splitlines()[2:]]
     assert len(lines) == len({tuple(line) for line in lines})  # nothing twice
-    said = {(line[0], line[1]) for line in lines}
-    assert {("C", "clipped"), ("tol", "filled"), ("gamma", "dropped"), ("degree", "dropped")} <= said
+    logged = {(line[0], line[1]) for line in lines}
+    assert {("C", "clipped"), ("tol", "filled"), ("gamma", "dropped"), ("degree", "dropped")} <= logged
     assert len(tables) <= 2  # once, and once more if a branch showed another parameter later
 
 
-def test_a_start_that_could_not_be_used_as_learned_says_so() -> None:
+def test_a_trial_records_learned_values_that_it_could_not_use() -> None:
     study = run(START, changed, n_init=None, trials=4)
     first = study.trials[0]
-    used = first.user_attrs["headstart:changed"]
-    assert set(used) >= {
+    changes = first.user_attrs["headstart:changed"]
+    assert set(changes) >= {
         name for name, value in START.configs[0].items() if name in ("kernel", "C") and first.params[name] != value
     }
-    assert "degree" in used or "gamma" in used
+    assert "degree" in changes or "gamma" in changes
 
 
-def test_the_space_can_be_known_beforehand() -> None:
+def test_the_space_can_be_given() -> None:
     space = {
         "kernel": hs.Categorical(["rbf", "sigmoid"]),
         "C": hs.Float(1, 2, log=True),
@@ -272,7 +283,7 @@ def test_the_space_can_be_known_beforehand() -> None:
     }
     study = run(HISTORY, changed, space=space, trials=6)
     for trial in study.trials:
-        assert Claim.of(trial).config == trial.params  # nothing had to be moved, even in the first trial
+        assert Reservation.of(trial).config == trial.params  # no value had to change, even in the first trial
 
 
 def test_new_parameters_are_sampled_until_known_and_then_searched() -> None:
@@ -280,9 +291,9 @@ def test_new_parameters_are_sampled_until_known_and_then_searched() -> None:
         return svm(1.2)(trial) + (trial.suggest_float("tol", 0, 1) - 0.3) ** 2
 
     study = run(HISTORY, wider, trials=15)
-    claims = [Claim.of(trial) for trial in study.trials]
-    assert "tol" not in claims[0].config
-    assert all("tol" in claim.config for claim in claims[1:])
+    first, *rest = [Reservation.of(trial) for trial in study.trials]
+    assert "tol" not in first.config
+    assert all("tol" in reservation.config for reservation in rest)
     assert abs(study.best_params["tol"] - 0.3) < 0.15
 
 
@@ -298,14 +309,16 @@ def test_an_independent_sampler_can_be_given() -> None:
 # -- bad input -----------------------------------------------------------------------------------------------------
 
 
-def test_a_start_that_the_objective_never_asks_for_is_said_and_left(caplog: pytest.LogCaptureFixture) -> None:
-    for past, word in ((START, "the start"), (HISTORY, "the past")):
+def test_a_start_that_shares_no_parameter_with_the_objective_is_ignored_with_a_warning(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    for past, what in ((START, "start"), (HISTORY, "history")):
         caplog.clear()
         study = run(past, lambda trial: trial.suggest_float("eta", 0, 1), trials=4, n_init=None)
         assert len(study.trials) == 4
         (text,) = warned(caplog)
-        assert f"{word} is ignored, because the objective never asks for any of its parameters" in text
-        assert "it asks for eta" in text
+        assert f"the {what} is ignored: the objective suggests none of the {what}'s parameters" in text
+        assert "it suggests eta" in text
         assert tags(study)[1:] == [None] * 3
 
 
@@ -313,16 +326,18 @@ def test_several_objectives_are_refused_in_a_sentence() -> None:
     study = optuna.create_study(directions=["minimize"] * 2, sampler=hs.optuna.HeadstartSampler(HISTORY))
     with pytest.raises(ValueError, match=r"one objective, but the study .* has 2; use one of Optuna's samplers"):
         study.ask()
+    with pytest.raises(ValueError, match=r"an account is for one objective, but the study .* has 2"):
+        hs.optuna.account(study)
     storage = optuna.storages.InMemoryStorage()
     optuna.create_study(storage=storage, directions=["minimize"] * 2)
-    with pytest.raises(ValueError, match="all studies of the past have several objectives"):
+    with pytest.raises(ValueError, match="all past studies have several objectives"):
         hs.optuna.HeadstartSampler(storage)
 
 
 def test_a_past_of_another_direction_is_refused_before_anything_runs() -> None:
     for past, words in (
-        (HISTORY, "the past is to minimize, but the study .* is to maximize"),
-        (PAST, "holds only studies to minimize, none to maximize"),
+        (HISTORY, "the history minimises its metric, but the study .* maximises"),
+        (PAST, "holds only studies with direction 'minimize', none with 'maximize'"),
     ):
         study = optuna.create_study(direction="maximize", sampler=hs.optuna.HeadstartSampler(past))
         with pytest.raises(ValueError, match=words):
@@ -334,12 +349,12 @@ def test_a_storage_without_earlier_trials_means_a_search_without_a_past(caplog: 
     study = optuna.create_study(storage=storage, study_name="first")
     study.sampler = hs.optuna.HeadstartSampler(storage, seed=0)
     study.optimize(svm(), n_trials=2)
-    assert [text for text in warned(caplog) if "searching without a past" in text]
+    assert [text for text in warned(caplog) if "searching without past runs" in text]
     assert tags(study) == [None, None]
 
 
 @pytest.mark.parametrize("surrogate", ["prior", "scot", "mklgp"])
-def test_the_first_study_of_a_storage_is_searched_whatever_the_surrogate(surrogate: str) -> None:
+def test_the_first_study_of_a_storage_works_with_every_surrogate(surrogate: str) -> None:
     storage = optuna.storages.InMemoryStorage()
     study = optuna.create_study(storage=storage, study_name="first")
     study.sampler = hs.optuna.HeadstartSampler(storage, surrogate=surrogate, n_init=2, seed=0)
@@ -348,8 +363,8 @@ def test_the_first_study_of_a_storage_is_searched_whatever_the_surrogate(surroga
 
 
 @pytest.mark.filterwarnings("ignore:Choices for a categorical distribution")
-def test_parameters_that_have_no_place_in_a_history_are_sampled_all_the_same(tmp_path: Path) -> None:
-    """A storage gives lists back for the tuples that were asked for."""
+def test_parameters_that_a_space_cannot_express_are_still_sampled(tmp_path: Path) -> None:
+    """A storage turns tuples into lists."""
 
     def objective(trial: optuna.Trial) -> float:
         layers = trial.suggest_categorical("layers", [(64,), (64, 32)])
@@ -375,7 +390,7 @@ def test_parameters_that_have_no_place_in_a_history_are_sampled_all_the_same(tmp
         ({"surrogate": "gpp"}, "no surrogate 'gpp'; did you mean 'gp'"),
         ({"acquisition": "eii"}, "acquisition must be one of"),
         ({"seed": -1}, "seed must be a whole number of at least 0, or None, but got -1"),
-        ({"studies": "past-*"}, "studies= chooses among the studies of a storage"),
+        ({"studies": "past-*"}, "past is a History, which has no studies to choose from; leave out studies="),
         ({"space": 3}, "a space is"),
     ],
 )
@@ -387,7 +402,7 @@ def test_bad_settings_are_refused_at_once(settings: dict[str, Any], words: str) 
 def test_a_strategy_needs_a_past() -> None:
     with pytest.raises(ValueError, match="learns from past runs"):
         hs.optuna.HeadstartSampler(None, init="rbi")
-    with pytest.raises(ValueError, match="surrogate='prior' learns from past runs; name a past"):
+    with pytest.raises(ValueError, match="surrogate='prior' learns from past runs; name past studies with past="):
         hs.optuna.HeadstartSampler(START, surrogate="prior")
 
 
@@ -399,14 +414,14 @@ def test_a_queued_start_runs_under_another_sampler_and_replaces_its_random_trial
     report = hs.optuna.enqueue(study, START, space=HISTORY.space)
     assert report.queued == [0, 1, 2, 3]
     assert (report.startup, report.random_left) == (10, 6)
-    assert "and 6 random ones follow unless n_startup_trials=4 is set" in str(report)
+    assert "replaces 4 of them; to skip the other 6, set n_startup_trials=4" in str(report)
     study.optimize(svm(1.2), n_trials=6)
     assert params(study)[:4] == START.configs
     assert tags(study) == [0, 1, 2, 3, None, None]
 
 
 def test_only_a_start_can_be_queued() -> None:
-    with pytest.raises(ValueError, match=r"enqueue takes a Start, .* but got History"):
+    with pytest.raises(ValueError, match=r"enqueue takes a Start, but got History; make one"):
         hs.optuna.enqueue(optuna.create_study(), HISTORY)
 
 
@@ -428,7 +443,7 @@ def test_a_queued_start_is_checked_against_what_the_objective_asks_for() -> None
     study.optimize(changed, n_trials=3)
     report = hs.optuna.enqueue(study, START)
     assert {(change.name, change.action) for change in report.changes} >= {("C", "clipped"), ("gamma", "dropped")}
-    assert "RandomSampler has no random start-up of its own" in str(report)
+    assert "RandomSampler runs no random trials at startup" in str(report)
     study.optimize(changed, n_trials=len(report.queued))
     assert all(trial.state == TrialState.COMPLETE for trial in study.trials)
     assert all(1.0 <= p["C"] <= 2.0 for p in params(study))
@@ -445,7 +460,7 @@ def test_a_category_that_is_gone_is_not_queued() -> None:
 
 def test_a_start_without_a_common_parameter_is_not_queued() -> None:
     study = optuna.create_study()
-    with pytest.raises(ValueError, match="the objective never asks for a parameter of the start: it asks for eta"):
+    with pytest.raises(ValueError, match="the objective suggests none of the start's parameters"):
         hs.optuna.enqueue(study, START, space={"eta": hs.Float(0, 1)})
     several = optuna.create_study(directions=["minimize"] * 2)
     with pytest.raises(ValueError, match="one objective"):

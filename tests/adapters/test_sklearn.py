@@ -1,4 +1,4 @@
-"""The search object: scikit-learn's own checks, and what is ours."""
+"""The search object: scikit-learn's own checks, and the parts that are ours."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ import headstart as hs
 from headstart.adapters.sklearn import HeadstartSearchCV, read_space, resolve
 from headstart.space import Categorical, Float, Int
 
-# What GridSearchCV itself is excused from.
+# GridSearchCV itself fails these checks.
 EXCUSED = {
     "check_supervised_y_2d": "DataConversionWarning not caught",
     "check_requires_y_none": "Doesn't fail gracefully",
@@ -60,7 +60,7 @@ def test_a_support_vector_machine_needs_neither_space_nor_history(iris):
 
 
 def test_the_start_is_the_optimizers_with_the_meta_features(iris):
-    """The same candidates as an Optimizer that is given the features by hand."""
+    """The candidates are those of a start that is learned with the same meta-features."""
     search = HeadstartSearchCV(SVC(), n_trials=3, init="nbi", random_state=7).fit(*iris)
     history = hs.library.load("svm")
     start = hs.learn(history, n=3, method="nbi", features=hs.metafeatures(*iris))
@@ -122,7 +122,7 @@ def test_groups_reach_the_splitter():
 
 def test_sample_weights_reach_the_estimator_and_the_scorer(iris):
     X, y = iris
-    weight = (y != 2).astype(float)  # the third class does not exist for this search
+    weight = (y != 2).astype(float)  # the third class has no weight
     with config_context(enable_metadata_routing=True):
         model = LogisticRegression().set_fit_request(sample_weight=True).set_score_request(sample_weight=True)
         search = HeadstartSearchCV(model, {"C": Float(0.1, 10)}, n_trials=2, cv=2).fit(X, y, sample_weight=weight)
@@ -171,7 +171,7 @@ def test_spaces_as_randomized_search_takes_them():
     assert space["tol"] == Float(1, 5)
     assert space["degree"] == Int(2, 5)
     assert space["kernel"] == Categorical(["rbf", None])
-    with pytest.raises(ValueError, match="'C' is a norm distribution"):
+    with pytest.raises(ValueError, match="'C' is a norm distribution; use uniform"):
         read_space({"C": norm()})
 
 
@@ -194,14 +194,17 @@ def test_a_history_of_ones_own_with_or_without_the_prefix(iris):
 @pytest.mark.parametrize(
     ("search", "words"),
     [
-        (HeadstartSearchCV(Ridge()), "Ridge needs a space to search, or a history"),
+        (HeadstartSearchCV(Ridge()), "Ridge has no default search space: .*; pass space= or history="),
         (HeadstartSearchCV(SVC(), {"c": Float(0, 1)}), "SVC has no parameter 'c'"),
         (HeadstartSearchCV(SVC(), history="svn"), "svn.*svm"),
         (HeadstartSearchCV(SVC(), history=3), "history must be a History.*3"),
         (HeadstartSearchCV(Ridge(), history="svm"), "Ridge has no parameter 'kernel'"),
         (HeadstartSearchCV(SVC(), n_trials=0), "n_trials must be a whole number of at least 1, but got 0"),
         (HeadstartSearchCV(SVC(), batch_size=1.5), "batch_size .* got 1.5"),
-        (HeadstartSearchCV(make_pipeline(SVC(), SVC())), "2 SVCs in the estimator"),
+        (
+            HeadstartSearchCV(make_pipeline(SVC(), SVC())),
+            "the estimator has 2 SVCs: svc-1, svc-2; pass space= with full names",
+        ),
         (HeadstartSearchCV(SVC(), {"C": [1.0]}, init="li"), "learns from past runs; pass a history"),
     ],
 )

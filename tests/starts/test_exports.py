@@ -1,6 +1,6 @@
-"""A start in other optimisers' terms: the points themselves, and each of the real packages running them.
+"""Starts for other optimisers: the points themselves, and the real packages running them.
 
-The packages weigh gigabytes and live in an environment of their own: `make test-exports`.
+The packages take gigabytes, so they have a separate environment: `make test-exports`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ START = hs.Start(SPACE, CONFIGS)
 
 
 def objective(config):
-    """Looks at exactly the parameters that are active; fails on any other."""
+    """Uses the active parameters only, and fails if one of them is missing."""
     extra = {"rbf": {"gamma"}, "poly": {"degree"}, "linear": set()}[config["kernel"]]
     assert extra <= set(config)
     assert isinstance(config["trees"], (int, np.integer))
@@ -53,7 +53,7 @@ def only_active(config):
 
 
 def assert_tried_first(seen, start=START):
-    """What the other tool evaluated first is the start, in its order and with its values."""
+    """The other tool evaluated the start first, in its order and with its values."""
     assert len(seen) >= len(start)
     for got, wanted in zip(seen, start, strict=False):
         got = only_active(got)
@@ -62,11 +62,11 @@ def assert_tried_first(seen, start=START):
             assert got[name] == (value if isinstance(value, str) else pytest.approx(value, rel=1e-9))
 
 
-# -- the points, which need no package -------------------------------------------------------------------------
+# -- points, which need no package -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("to", ["json", "csv", "optuna", "ray", "smac", "ax"])
-def test_what_is_inactive_is_left_out(to):
+def test_inactive_parameters_are_left_out(to):
     assert START.points(to) == CONFIGS
 
 
@@ -121,7 +121,9 @@ def test_an_unknown_target_names_the_known_ones(tmp_path):
 
 
 def package(name):
-    return pytest.importorskip(name, reason=f"{name} is not here; make test-exports brings it", exc_type=ImportError)
+    return pytest.importorskip(
+        name, reason=f"{name} is not installed; make test-exports installs it", exc_type=ImportError
+    )
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -180,12 +182,12 @@ def test_hyperopt_runs_the_start():
         show_progressbar=False,
     )
     assert_tried_first(seen)
-    for config in seen:  # what hyperopt draws itself is a configuration of our space, with nothing inactive in it
+    for config in seen:  # hyperopt's own samples are configurations of our space, without inactive parameters
         assert config == only_active(config)
         assert SPACE.contains(config)
 
 
-def test_hyperopt_says_what_a_tree_cannot_hold():
+def test_hyperopt_refuses_conditions_that_it_cannot_express():
     package("hyperopt")
     from headstart.adapters.hyperopt import search_space
 

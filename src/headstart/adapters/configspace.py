@@ -1,23 +1,24 @@
-"""A Space as a ConfigSpace, conditions included. The way back is `headstart.as_space`."""
+"""A Space as a ConfigSpace, with its conditions. `headstart.as_space` converts the other way."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from headstart.adapters.spaces import grid
+from headstart.errors import MissingPackageError, SpaceError
+from headstart.space import Categorical, Int, Parameter, as_space
+
 try:
     import ConfigSpace as CS  # noqa: N817 - its documentation's own abbreviation
 except ImportError as error:
-    raise ImportError('ConfigSpace is not installed: pip install "headstart[configspace]"') from error
-
-from headstart.errors import ArgumentError
-from headstart.space import Categorical, Int, Parameter, as_space
+    raise MissingPackageError.of("the ConfigSpace adapter", "ConfigSpace", "configspace") from error
 
 
 def to_configspace(space: Any, *, name: str | None = None, seed: int | None = None) -> CS.ConfigurationSpace:
-    """The same space for ConfigSpace, which has no steps: a parameter with one becomes an ordinal.
+    """The same space for ConfigSpace. ConfigSpace has no steps, so a parameter with a step becomes an ordinal.
 
-    ConfigSpace 1.2 may draw configurations that it then calls invalid, if a parameter depends on parents at
-    different depths: ask `check_valid_configuration` before using what it draws from such a space.
+    If a parameter depends on parents at different depths, ConfigSpace 1.2 may sample configurations that it then
+    considers invalid. Check samples from such a space with `check_valid_configuration`.
     """
     space = as_space(space)
     result = CS.ConfigurationSpace(name=name, seed=seed)
@@ -38,12 +39,12 @@ def _hyperparameter(name: str, parameter: Parameter) -> Any:
     if isinstance(parameter, Categorical):
         kinds = {type(choice) for choice in parameter.choices}
         if bool in kinds and kinds & {int, float}:
-            raise ArgumentError(
-                f"{name!r} has True or False next to numbers, which ConfigSpace would take for 1 or 0: "
+            raise SpaceError(
+                f"{name!r} mixes True or False with numbers, and ConfigSpace would take them for 1 or 0: "
                 f"{parameter.describe()}"
             )
         return CS.CategoricalHyperparameter(name, list(parameter.choices))
     if parameter.step is not None:
-        return CS.OrdinalHyperparameter(name, [parameter.native(v) for v in parameter.options()])
+        return CS.OrdinalHyperparameter(name, grid(parameter))
     kind = CS.UniformIntegerHyperparameter if isinstance(parameter, Int) else CS.UniformFloatHyperparameter
     return kind(name, parameter.low, parameter.high, log=parameter.log)

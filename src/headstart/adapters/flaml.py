@@ -1,17 +1,18 @@
-"""FLAML: a space for `flaml.tune.run(config=…)`. A start goes in as `points_to_evaluate=start.points("flaml")`."""
+"""FLAML: a search space for `flaml.tune.run(config=…)`. Pass a start as `points_to_evaluate=start.points("flaml")`."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from headstart.adapters.spaces import domains
+from headstart.errors import MissingPackageError
+
 try:
     from flaml import tune
 except ImportError as error:
-    raise ImportError("FLAML is not installed: pip install flaml") from error
-
-from headstart.adapters.domains import domains
+    raise MissingPackageError("the FLAML adapter needs FLAML", "pip install flaml", name="flaml") from error
 
 
 def search_space(space: Any) -> dict[str, Any]:
-    """Parameters that depend on others stand beside them and always have a value."""
+    """The space without its conditions: every parameter always has a value."""
     return domains(space, tune, inclusive=False)

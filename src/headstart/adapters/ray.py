@@ -1,24 +1,25 @@
-"""Ray Tune: a space as its domains. A start goes in as `points_to_evaluate=start.points("ray")`.
+"""Ray Tune: a search space as its domains. Pass a start as `points_to_evaluate=start.points("ray")`.
 
-For a space with conditions, or to keep headstart's own search, put the sampler inside Ray's Optuna searcher:
+For a space with conditions, or to use headstart's own search, put the sampler inside Ray's Optuna searcher:
 
     OptunaSearch(ask_for, sampler=hs.optuna.HeadstartSampler(history), metric=…, mode=…)
 
-where `ask_for(trial)` asks for the parameters as an objective of Optuna's does (docs/others.md has one).
+where `ask_for(trial)` suggests the parameters as an Optuna objective does. docs/others.md has an example.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from headstart.adapters.spaces import domains
+from headstart.errors import MissingPackageError
+
 try:
     from ray import tune
 except ImportError as error:
-    raise ImportError('Ray Tune is not installed: pip install "ray[tune]"') from error
-
-from headstart.adapters.domains import domains
+    raise MissingPackageError("the Ray Tune adapter needs Ray Tune", "pip install 'ray[tune]'", name="ray") from error
 
 
 def search_space(space: Any) -> dict[str, Any]:
-    """`tune.Tuner(param_space=…)`; parameters that depend on others stand beside them and always have a value."""
+    """The space for `tune.Tuner(param_space=…)`, without its conditions: every parameter always has a value."""
     return domains(space, tune, inclusive=False)

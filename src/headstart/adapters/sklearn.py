@@ -1,8 +1,8 @@
 """A scikit-learn search object that starts from past runs.
 
-`HeadstartSearchCV` is a `BaseSearchCV`, so everything around the search (splitting, scoring, metadata routing,
-refitting, `cv_results_`, cloning) is scikit-learn's own. What is ours: the candidates come one after another from
-an `Optimizer`, and a support vector machine needs neither a space nor a history, since the library has both.
+`HeadstartSearchCV` is a `BaseSearchCV`, so scikit-learn does everything around the search: splitting, scoring, metadata
+routing, refitting, `cv_results_` and cloning. The candidates come one by one from an `Optimizer`. A support vector
+machine needs neither a space nor a history, because the library has both.
 """
 
 from __future__ import annotations
@@ -25,36 +25,41 @@ from headstart._support.arguments import whole
 from headstart._support.log import log
 from headstart._support.wording import closest
 from headstart.datasets.features import FEATURE_NAMES, metafeatures
-from headstart.errors import ArgumentError, ExhaustedError
+from headstart.errors import ArgumentError, ExhaustedError, SpaceError
 from headstart.history import History
-from headstart.search.optimizer import Optimizer, Trial
+from headstart.search.optimizer import Optimizer
+from headstart.search.trials import Trial
 from headstart.space import Categorical, Config, Float, Int, Parameter, Space, as_space
-from headstart.space.reconciliation import report
 
 Results = dict[str, Any]
 
-OURS = ("space", "history", "init", "surrogate", "acquisition")  # checked where they are used
+OURS = ("space", "history", "init", "surrogate", "acquisition")  # checked by the code that uses them
 COUNTS = ("n_trials", "n_init", "batch_size")
 
 
 class HeadstartSearchCV(BaseSearchCV):  # type: ignore[misc]
-    """Search over an estimator's parameters with cross-validation, started from what past runs learned.
+    """Search over an estimator's parameters with cross-validation, starting from past runs.
 
     estimator: any scikit-learn estimator or pipeline.
-    space: what to search: a Space (or what `as_space` takes) whose names are the estimator's parameters
-        ("svc__C" in a pipeline), or a dict as `RandomizedSearchCV` takes it, of lists and of SciPy's uniform,
-        loguniform and randint distributions. None: the history's.
-    history: past runs: a History, or the name of one that ships with the package. Its parameters may lack the
-        prefix of the pipeline's step. None: no past, except that an SVC without a space gets the library's `svm`.
-    n_trials: how many candidates are cross-validated. n_init: how many of them are the start.
+    space: the search space: a Space (or anything that `as_space` takes) with the names of the estimator's parameters
+        ("svc__C" in a pipeline), or a dict as for `RandomizedSearchCV`, of lists and of SciPy's uniform, loguniform and
+        randint distributions. None: the history's space.
+    history: past runs: a History, or the name of one that ships with the package. Its names may lack the prefix of the
+        pipeline's step. None: no past runs, except that an SVC without a space gets the library's `svm`.
+    n_trials: how many candidates are cross-validated.
+    n_init: how many of them belong to the start.
     batch_size: how many candidates are evaluated at once; `n_jobs` processes share their folds.
-    init, surrogate, acquisition: as for `Optimizer`. random_state: the same number gives the same candidates.
-    The others are those of `GridSearchCV`. With several metrics, the search follows the one that `refit` names,
-    or else the first.
+    init, surrogate: as for `Optimizer`.
+    acquisition: "ei", "log_ei", "pi" or "lcb"; "auto" (default) is the surrogate's own criterion, which is expected
+        improvement for all but the default surrogate.
+    random_state: the same number gives the same candidates.
 
-    The data set's meta-features are computed from X and y when the history has them. `cv_results_` gains the
-    column `origin`: where each candidate came from ("strategy", "surrogate", "random" or "start"). A candidate
-    that cannot be fitted on any fold is a failed trial with a score of `error_score`, and the search goes on.
+    All other arguments are those of `GridSearchCV`. With several metrics, the search follows the one that `refit`
+    names, or else the first.
+
+    If the history has meta-features, those of the data set are computed from X and y. `cv_results_` has one more
+    column, `origin`: where each candidate came from ("strategy", "surrogate", "random" or "start"). If a candidate
+    cannot be fitted on any fold, it is a failed trial with the score `error_score`, and the search goes on.
     """
 
     cv_results_: Results
@@ -110,7 +115,7 @@ class HeadstartSearchCV(BaseSearchCV):  # type: ignore[misc]
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None, **params: Any) -> HeadstartSearchCV:
-        """Search, then fit the best candidate on everything if `refit` says so."""
+        """Search, then fit the best candidate on all data if `refit` is set."""
         for name in COUNTS:
             whole(name, getattr(self, name), 1)
         space, history = resolve(self.estimator, self.space, self.history)
@@ -123,7 +128,7 @@ class HeadstartSearchCV(BaseSearchCV):  # type: ignore[misc]
             surrogate=self.surrogate,
             acquisition=self.acquisition,
             features=features,
-            direction="maximize",  # a score: greater is better
+            direction="maximize",  # scores: greater is better
             seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
         )
         self._failed: dict[int, str] = {}
@@ -132,7 +137,7 @@ class HeadstartSearchCV(BaseSearchCV):  # type: ignore[misc]
             self.trials_: list[Trial] = self._optimizer.trials
             self._complete_results()
         finally:
-            del self._optimizer, self._failed  # a fitted object holds results, not the machinery
+            del self._optimizer, self._failed  # keep fitted objects small and picklable
         return self
 
     def _run_search(self, evaluate_candidates: Callable[..., Results]) -> None:
@@ -140,7 +145,7 @@ class HeadstartSearchCV(BaseSearchCV):  # type: ignore[misc]
         while len(opt.trials) < self.n_trials:
             batch = _ask(opt, min(self.batch_size, self.n_trials - len(opt.trials)))
             if not batch:
-                log.info("the search ends after %d trials: there are no other candidates", len(opt.trials))
+                log.info("the search ends after %d trials: every candidate has been tried", len(opt.trials))
                 break
             scores = self._scores(evaluate_candidates, batch)
             for config, score in zip(batch, scores, strict=True):
@@ -153,12 +158,12 @@ class HeadstartSearchCV(BaseSearchCV):  # type: ignore[misc]
             warnings.warn(f"{which}; the last because: {reasons[-1]}", FitFailedWarning, stacklevel=2)
 
     def _scores(self, evaluate_candidates: Callable[..., Results], batch: Sequence[Config]) -> Sequence[float]:
-        """The mean test scores of some candidates; NaN for those that failed."""
+        """The candidates' mean test scores; NaN for those that failed."""
         try:
             results = evaluate_candidates(batch)
         except ValueError as error:
-            # scikit-learn gives up when every fit of a call fails; in a search that asks step by step, those
-            # are one or a few bad candidates.
+            # scikit-learn gives up when every fit of a call fails. Here a call has only one or a few candidates, and
+            # the search can go on without them. Only the message tells this error from others.
             if self.error_score == "raise" or not str(error).strip().startswith("All the"):
                 raise
             begin = len(self._optimizer.trials)
@@ -168,27 +173,27 @@ class HeadstartSearchCV(BaseSearchCV):  # type: ignore[misc]
         return scores
 
     def _format_results(self, *args: Any) -> Results:
-        with warnings.catch_warnings():  # said after every candidate, of all candidates before it
+        with warnings.catch_warnings():  # repeated after every candidate for all candidates before it
             warnings.filterwarnings("ignore", message=r"One or more of the (test|train) scores are non-finite")
             results: Results = super()._format_results(*args)
         return results
 
     def _complete_results(self) -> None:
-        """Candidates that could not be fitted take their places in `cv_results_`; each says where it came from."""
+        """Insert the candidates that could not be fitted into `cv_results_`, and add every candidate's origin."""
         there = np.array([i for i in range(len(self.trials_)) if i not in self._failed])
         if self._failed:
             self.cv_results_ = with_failures(
                 self.cv_results_, [trial.config for trial in self.trials_], there, float(self.error_score)
             )
-            if hasattr(self, "best_index_"):
+            if hasattr(self, "best_index_"):  # scikit-learn does not set it without refit
                 self.best_index_ = int(there[self.best_index_])
         self.cv_results_["origin"] = np.array([trial.origin for trial in self.trials_])
 
 
 def with_failures(results: Results, params: Sequence[Config], there: Any, error_score: float) -> Results:
-    """`cv_results_` of the candidates at the places `there`, as one of all candidates `params`.
+    """`cv_results_` of the candidates at the positions `there`, extended to all candidates `params`.
 
-    The others have failed: their scores are `error_score`, their times unknown, their ranks last.
+    The others failed: their score is `error_score`, their times are unknown, and they rank last.
     """
     n = len(params)
     out: Results = {}
@@ -207,7 +212,7 @@ def with_failures(results: Results, params: Sequence[Config], there: Any, error_
 
 
 def _parameter_column(name: str, params: Sequence[Config], *, numeric: bool) -> Any:
-    """One parameter's values, masked where it is inactive."""
+    """The values of one parameter, masked where it is inactive."""
     column = np.ma.MaskedArray(np.empty(len(params), dtype=float if numeric else object), mask=True)
     for i, config in enumerate(params):
         if name in config:
@@ -216,7 +221,7 @@ def _parameter_column(name: str, params: Sequence[Config], *, numeric: bool) -> 
 
 
 def _ask(opt: Optimizer, count: int) -> list[Config]:
-    """Up to so many candidates; fewer when a finite space runs out."""
+    """The next `count` candidates; fewer if the space is exhausted."""
     batch: list[Config] = []
     with suppress(ExhaustedError):
         while len(batch) < count:
@@ -230,74 +235,73 @@ def _metric(refit: Any, results: Results) -> str:
     return refit if isinstance(refit, str) and refit in names else names[0]
 
 
-# -- what to search, and what is known about it ----------------------------------------------------------------
+# -- the search space and the history --------------------------------------------------------------------------
 
 
 def resolve(estimator: BaseEstimator, space: Any, history: History | str | None) -> tuple[Space, History | None]:
-    """The space of the search and the past in it, both in the names of the estimator's parameters."""
+    """The search space and the history, both with the names of the estimator's parameters.
+
+    Ranges and choices of the history may still differ from the space. The optimizer converts them.
+    """
     if space is None and history is None:
-        prefix = _svc_prefix(estimator)
-        if prefix is None:
-            raise ArgumentError(
-                f"{type(estimator).__name__} needs a space to search, or a history of past runs; "
-                "only an SVC, alone or as a step of a pipeline, has both in the library"
-            )
-        history = library.load("svm")
-        renamed = _prefixed(history.space, prefix)
-        return renamed, _moved(history, renamed)
+        past = _prefixed(library.load("svm"), _svc_prefix(estimator))
+        return past.space, past
+    known = _loaded(history)
+    if space is None:
+        assert known is not None
+        past = _prefixed(known, _prefix(estimator, known.space))
+        return past.space, past
+    found = read_space(space)
+    _check_names(estimator, found)
+    return found, None if known is None else _with_full_names(known, found)
+
+
+def _loaded(history: History | str | None) -> History | None:
     past = library.load(history) if isinstance(history, str) else history
     if past is not None and not isinstance(past, History):
         raise ArgumentError(
-            f"history must be a History, a shipped history's name ({_shipped()}) or None, got {history!r}"
+            f"history must be a History, the name of a shipped one ({', '.join(library.names())}) or None, "
+            f"but got {history!r}"
         )
-    if space is None:
-        assert past is not None
-        found = _prefixed(past.space, _prefix(estimator, past.space))
-    else:
-        found = read_space(space)
-        _check_names(estimator, found)
-    return found, None if past is None else _moved(past, found)
-
-
-def _moved(history: History, space: Space) -> History:
-    """The history in the space's names: one that ends in "__C" is the history's "C"."""
-    if history.space == space:
-        return history
-    bare = {name.rpartition("__")[2]: name for name in space}
-    rename = {name: bare[name] for name in history.space if name not in space and name in bare}
-    moved, changes = history.moved_to(space, rename=rename)
-    if any(change.action not in ("kept", "renamed") for change in changes):
-        log.warning("the history has another space; brought over:\n%s", report(changes))
-    return moved
-
-
-def _shipped() -> str:
-    return ", ".join(library.names())
+    return past
 
 
 def _steps(estimator: BaseEstimator) -> dict[str, Any]:
-    """The estimator itself under "", and what is nested in it under "step__"."""
+    """The estimator itself with the prefix "", and every nested estimator with its prefix "step__"."""
+    # scikit-learn itself recognises estimators by this method, since they need not inherit from BaseEstimator
     nested = {f"{name}__": value for name, value in estimator.get_params().items() if hasattr(value, "get_params")}
     return {"": estimator, **nested}
 
 
-def _svc_prefix(estimator: BaseEstimator) -> str | None:
-    """Where the support vector machine is: "" for the estimator itself, "svc__" for a step; None: nowhere."""
+def _svc_prefix(estimator: BaseEstimator) -> str:
+    """The prefix of the support vector machine: "" for the estimator itself, "svc__" for a step."""
     found = [prefix for prefix, step in _steps(estimator).items() if isinstance(step, SVC)]
+    if not found:
+        raise ArgumentError(
+            f"{type(estimator).__name__} has no default search space: the library has one only for an SVC, alone or in "
+            "a pipeline",
+            "pass {space} or {history}",
+        )
     if len(found) > 1:
-        raise ArgumentError(f"there are {len(found)} SVCs in the estimator ({', '.join(found)}); pass a space for them")
-    return found[0] if found else None
+        raise ArgumentError(f"the estimator has {len(found)} SVCs: {_listed(found)}", "pass {space} with full names")
+    return found[0]
 
 
 def _prefix(estimator: BaseEstimator, space: Space) -> str:
-    """The prefix under which the estimator has all of the space's parameters."""
+    """The prefix with which the estimator has all of the space's parameters."""
     steps = _steps(estimator)
     found = [prefix for prefix, step in steps.items() if set(space) <= set(step.get_params())]
     if not found:
         _check_names(estimator, space)
     if len(found) > 1 and found[0] != "":
-        raise ArgumentError(f"the history's parameters fit {' and '.join(found)}; pass a space with full names")
+        raise ArgumentError(
+            f"several steps have the history's parameters: {_listed(found)}", "pass {space} with full names"
+        )
     return found[0]
+
+
+def _listed(prefixes: Sequence[str]) -> str:
+    return ", ".join(prefix.removesuffix("__") for prefix in prefixes)
 
 
 def _check_names(estimator: BaseEstimator, space: Space) -> None:
@@ -305,31 +309,43 @@ def _check_names(estimator: BaseEstimator, space: Space) -> None:
     for name in space:
         if name not in known:
             hint = closest(name, sorted(known))
-            raise ArgumentError(f"{type(estimator).__name__} has no parameter {name!r}{hint}")
+            raise SpaceError(f"{type(estimator).__name__} has no parameter {name!r}{hint}")
 
 
-def _prefixed(space: Space, prefix: str) -> Space:
-    """The same space with longer names."""
+def _prefixed(history: History, prefix: str) -> History:
+    return _renamed(history, {name: prefix + name for name in history.space}) if prefix else history
+
+
+def _with_full_names(history: History, space: Space) -> History:
+    """The history with the space's names: if the space has "svc__C", that is the new name of "C"."""
+    full = {name.rpartition("__")[2]: name for name in space}
+    names = {name: full[name] for name in history.space if name not in space and name in full}
+    return _renamed(history, {old: new for old, new in names.items() if new not in history.space})
+
+
+def _renamed(history: History, names: Mapping[str, str]) -> History:
+    """The same history with other names of parameters: old name → new name."""
 
     def renamed(parameter: Parameter) -> Parameter:
-        when = {prefix + parent: values for parent, values in (parameter.when or {}).items()}
+        when = {names.get(parent, parent): values for parent, values in parameter.conditions.items()}
         return replace(parameter, when=when or None)
 
-    return Space({prefix + name: renamed(space[name]) for name in space}) if prefix else space
+    space = Space({names.get(name, name): renamed(parameter) for name, parameter in history.space.items()})
+    return replace(history, space=space)
 
 
 def read_space(space: Any) -> Space:
-    """What `as_space` reads, or a dict as for `RandomizedSearchCV`."""
+    """A space from anything that `as_space` takes, or from a dict as for `RandomizedSearchCV`."""
     if isinstance(space, Mapping) and not isinstance(space, Space):
         return as_space({name: _parameter(name, entry) for name, entry in space.items()})
     return as_space(space)
 
 
 def _parameter(name: str, entry: Any) -> Any:
-    """Lists are choices; SciPy's uniform, loguniform and randint are ranges; the rest is for `as_space`."""
+    """A list as choices, and SciPy's uniform, loguniform and randint as ranges; anything else is left to `as_space`."""
     if isinstance(entry, (list, tuple, np.ndarray)):
         return Categorical(np.asarray(entry).tolist() if isinstance(entry, np.ndarray) else list(entry))
-    if not hasattr(entry, "dist"):
+    if not hasattr(entry, "dist"):  # SciPy's frozen distributions have no public class to test for
         return entry
     low, high = entry.support()
     kind = entry.dist.name
@@ -337,17 +353,17 @@ def _parameter(name: str, entry: Any) -> Any:
         return Int(int(low), int(high))
     if kind in ("uniform", "loguniform", "reciprocal"):
         return Float(float(low), float(high), log=kind != "uniform")
-    raise ArgumentError(f"{name!r} is a {kind} distribution; uniform, loguniform and randint are understood")
+    raise SpaceError(f"{name!r} is a {kind} distribution", "use uniform, loguniform or randint")
 
 
 def _features(estimator: BaseEstimator, history: History | None, X: Any, y: Any) -> dict[str, float] | None:
-    """The data set's meta-features; None where the history has none or they mean nothing."""
+    """The data set's meta-features; None if the history has none or they cannot be computed."""
     if history is None or not set(history.feature_names) & set(FEATURE_NAMES) or not is_classifier(estimator):
         return None
     if y is None:
         return None
     try:
         return metafeatures(X, y)
-    except (TypeError, ValueError) as error:  # texts, say; scikit-learn says so if X and y are wrong
-        log.info("the start does without meta-features: %s", error)
+    except (TypeError, ValueError) as error:  # such as texts; if X or y is invalid, scikit-learn will say so
+        log.info("starting without meta-features: %s", error)
         return None

@@ -298,7 +298,8 @@ def _fitting(history: History, space: Space) -> History:
     if history.space == space:
         return history
     moved, changes = history.moved_to(space)
-    log.warning("the history has another search space; converted:\n%s", report(changes))
+    if any(change.altered for change in changes):
+        log.warning("the history has another search space; converted:\n%s", report(changes))
     return moved
 
 

@@ -29,6 +29,11 @@ class Change:
     action: str
     detail: str = ""
 
+    @property
+    def altered(self) -> bool:
+        """Whether anything happened to the parameter at all."""
+        return self.action != "kept" or bool(self.detail)
+
 
 @dataclass(frozen=True)
 class Reconciled:
@@ -45,7 +50,7 @@ class Reconciled:
     @property
     def unchanged(self) -> bool:
         """Whether every value was kept as it was."""
-        return not self.dropped and all(c.action == "kept" and not c.detail for c in self.changes)
+        return not self.dropped and not any(change.altered for change in self.changes)
 
     def __str__(self) -> str:
         total, shown = len(self.rows) + len(self.dropped), 5

@@ -1,25 +1,33 @@
-"""Optuna: its studies as a past, a sampler that starts from them, and a queue for those who keep their sampler.
+"""Optuna: its studies as a history, a sampler that starts from them, and a queue for studies with another sampler.
 
-conditions      what an objective asks for under which conditions, told from its trials
-distributions   Optuna's distributions and our parameters
-storages        opening storages, for reading
-trials          past trials, read fast
+May import: everything below `adapters`. Hands on: the names in `__all__`, as `hs.optuna`.
+
+trials          a trial's loss and configuration; past trials, read fast
+storages        opening storages for reading
+distributions   Optuna's distributions as our parameters, and back
+conditions      conditions on parameters, inferred from which trials have them
+attributes      the attributes that headstart writes to studies and trials
 reading         past studies as a History
-claims          who tries what: how workers on one study share a start
-search          what to try next in one study
+objective       the search space of an objective, inferred from its trials
+reservations    how workers on one study share a start
+search          the next configuration of one study
 sampler         HeadstartSampler
-queue           enqueue, describe, and the account of what ran
+queue           enqueue, describe, and the account of which starts ran
 """
 
 from __future__ import annotations
 
+from headstart.errors import MissingPackageError
+
 try:
     from optuna import __version__ as _version
 except ImportError as error:
-    raise ImportError('Optuna is not installed: pip install "headstart[optuna]"') from error
+    raise MissingPackageError.of("the Optuna adapter", "optuna", "optuna") from error
 
 if int(_version.partition(".")[0]) < 4:
-    raise ImportError(f'headstart needs Optuna 4 or newer, but found {_version}: pip install "optuna>=4"')
+    raise MissingPackageError(
+        f"headstart needs Optuna 4 or newer, but found {_version}", "pip install 'optuna>=4'", name="optuna"
+    )
 
 from headstart.adapters.optuna.distributions import to_distributions
 from headstart.adapters.optuna.queue import Account, Queued, account, account_of, describe, enqueue

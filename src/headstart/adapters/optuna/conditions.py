@@ -1,8 +1,7 @@
-"""Define-by-run spaces: which parameters an objective asks for under which conditions, told from its trials.
+"""Conditions of define-by-run objectives, inferred from their trials.
 
-Optuna does not know conditions, only which parameters each trial asked for. A parameter that some trials lack is
-taken to depend on others if these explain exactly which: it was asked for in all trials in which they had certain
-values, and in no other.
+Optuna does not know conditions, only which parameters each trial suggested. If some trials lack a parameter, it depends
+on others whenever their values determine exactly which trials have it: all trials with certain values, and no others.
 """
 
 from __future__ import annotations
@@ -15,22 +14,22 @@ import numpy as np
 
 from headstart._support.types import Array, Mask, Scalar
 from headstart.space import Categorical, Int, Parameter, Space
-from headstart.space.parameters import as_number
+from headstart.space.parameters import as_number, choice_key
 from headstart.space.reconciliation import defaults_of, into
 
 Params: TypeAlias = Mapping[str, Any]
 Conditions: TypeAlias = dict[str, tuple[Scalar, ...]]
-Shape: TypeAlias = dict[str, Any]  # what one trial asked for, with the values of possible parents only
+Shape: TypeAlias = dict[str, Any]  # the parameters of one trial, with the values of possible parents only
 
-MOST_VALUES = 20  # whole-number parameters with more values are no parents
-ASKED = object()  # stands for a value that tells nothing about conditions
+MOST_VALUES = 20  # an integer parameter with more values cannot be a parent
+PRESENT = object()  # replaces a value on which no condition can depend
 
 
 # -- from trials to conditions -------------------------------------------------------------------------------
 
 
-def telling(parameters: Mapping[str, Parameter], base: Space | None = None) -> set[str]:
-    """The parameters on whose values others may depend, or do so in the past."""
+def possible_parents(parameters: Mapping[str, Parameter], base: Space | None = None) -> set[str]:
+    """The parameters on which others may depend, or do depend in the space `base`."""
     parents = {parent for p in (base or {}).values() for parent in p.conditions}
     return parents | {
         name
@@ -40,17 +39,17 @@ def telling(parameters: Mapping[str, Parameter], base: Space | None = None) -> s
 
 
 def shapes(configs: Iterable[Params], known: Iterable[str], parents: set[str]) -> list[Shape]:
-    """The distinct combinations of parameters asked for (of the known ones) and values of possible parents."""
+    """The distinct combinations of the known parameters that are present and of the parents' values."""
     known = set(known)
     found = {}
     for config in configs:
-        shape = {name: (value if name in parents else ASKED) for name, value in config.items() if name in known}
-        found[tuple((name, isinstance(value, bool), value) for name, value in sorted(shape.items()))] = shape
+        shape = {name: (value if name in parents else PRESENT) for name, value in config.items() if name in known}
+        found[tuple((name, choice_key(value)) for name, value in sorted(shape.items()))] = shape
     return list(found.values())
 
 
 def inferred(studies: Sequence[Sequence[Shape]], parameters: Mapping[str, Parameter]) -> dict[str, Conditions]:
-    """The conditions of each parameter, judged by the studies that asked for it at all."""
+    """The conditions of each parameter. Studies that never suggest it do not count."""
     return {
         name: _explained(name, [shape for study in studies if any(name in s for s in study) for shape in study])
         for name in parameters
@@ -58,17 +57,11 @@ def inferred(studies: Sequence[Sequence[Shape]], parameters: Mapping[str, Parame
 
 
 def _explained(name: str, trials: Sequence[Shape]) -> Conditions:
-    """Parents whose values tell exactly which of these trials asked for a parameter; none if nothing does."""
+    """The fewest parents whose values determine exactly which trials have a parameter; none if that is impossible."""
     having = [shape for shape in trials if name in shape]
     if len(having) == len(trials):
         return {}
-    # Parents were asked for wherever the parameter was, and elsewhere: so conditions cannot form a cycle.
-    count = {other: sum(other in shape for shape in trials) for other in having[0]}
-    parents = [
-        other
-        for other in sorted(count, key=lambda other: -count[other])
-        if having[0][other] is not ASKED and count[other] > len(having) and all(other in shape for shape in having)
-    ]
+    parents = _parents(having, trials)
     conditions = {parent: _distinct(shape[parent] for shape in having) for parent in parents}
     if not exact(name, conditions, trials):
         return {}
@@ -79,72 +72,92 @@ def _explained(name: str, trials: Sequence[Shape]) -> Conditions:
     return conditions
 
 
+def _parents(having: Sequence[Shape], trials: Sequence[Shape]) -> list[str]:
+    """Parameters that all trials in `having` have, and others too, so that conditions cannot form a cycle."""
+    count = {other: sum(other in shape for shape in trials) for other in having[0]}
+    return [
+        other
+        for other in sorted(count, key=lambda other: -count[other])
+        if having[0][other] is not PRESENT and count[other] > len(having) and all(other in shape for shape in having)
+    ]
+
+
 def _distinct(values: Iterable[Scalar]) -> tuple[Scalar, ...]:
-    kept = {(isinstance(value, bool), value): value for value in values}
+    kept = {choice_key(value): value for value in values}
     return tuple(kept[key] for key in sorted(kept, key=repr))
 
 
 def exact(name: str, conditions: Conditions, trials: Iterable[Params]) -> bool:
-    """Whether a parameter was asked for in just those trials in which the conditions hold."""
+    """Whether the trials that have a parameter are exactly those in which the conditions hold."""
     return all((name in trial) == holds(conditions, trial) for trial in trials)
 
 
 def holds(conditions: Conditions, trial: Params) -> bool:
+    """Whether all conditions hold in a trial."""
     return all(
-        parent in trial and any(_same(trial[parent], value) for value in values)
+        parent in trial and choice_key(trial[parent]) in map(choice_key, values)
         for parent, values in conditions.items()
     )
-
-
-def _same(a: Any, b: Any) -> bool:
-    return bool(a == b) and isinstance(a, bool) == isinstance(b, bool)
 
 
 # -- the space of an objective -------------------------------------------------------------------------------
 
 
 def joined(base: Space | None, seen: Mapping[str, Parameter], trials: Sequence[Shape]) -> Space | None:
-    """What is known of an objective's space: what the past says, corrected by what this study's trials show.
+    """The objective's space as far as it is known: a first guess, corrected by this study's trials.
 
-    seen: the parameters asked for so far, as they are now. A parameter of the past stays until a trial shows that it
-    is not asked for; conditions of the past hold until a trial contradicts them.
+    base: the guess, such as the space of past studies. seen: the parameters suggested so far, with their latest ranges.
     """
-    told = inferred([trials], seen)
-    new: dict[str, Parameter] = {}
-    for name in [*(base.parents_first if base else ()), *(n for n in seen if not base or n not in base)]:
-        before = _still(base[name].conditions, new) if base and name in base else None
+    found = inferred([trials], seen)
+    kept = {} if base is None else _kept(base, seen, found, trials)
+    added = {name: replace(seen[name], when=found[name]) for name in seen if base is None or name not in base}
+    parameters = {**kept, **added}
+    return Space({name: _possible(parameters, name) for name in parameters}) if parameters else None
+
+
+def _kept(
+    base: Space, seen: Mapping[str, Parameter], found: Mapping[str, Conditions], trials: Sequence[Shape]
+) -> dict[str, Parameter]:
+    """The parameters of the first guess, in its order, without those that the trials refute.
+
+    A parameter stays until a trial lacks it although its conditions hold. Conditions stay until a trial contradicts
+    them; then those found in the trials replace them.
+    """
+    kept: dict[str, Parameter] = {}
+    for name in base.parents_first:
+        conditions = _still(base[name].conditions, kept)
         if name in seen:
-            agrees = before is not None and exact(name, before, trials)
-            new[name] = replace(seen[name], when=before if agrees else told[name])
-        elif base and before is not None and not any(holds(before, trial) for trial in trials):
-            new[name] = replace(base[name], when=before)
-    order = [*(n for n in (base or ()) if n in new), *(n for n in new if not base or n not in base)]
-    return Space({name: _possible(new, name) for name in order}) if order else None
+            agrees = conditions is not None and exact(name, conditions, trials)
+            kept[name] = replace(seen[name], when=conditions if agrees else found[name])
+        elif conditions is not None and not any(holds(conditions, trial) for trial in trials):
+            kept[name] = replace(base[name], when=conditions)
+    return {name: kept[name] for name in base if name in kept}
 
 
-def _still(conditions: Conditions, new: Mapping[str, Parameter]) -> Conditions | None:
-    """Conditions restricted to the values that their parents still have; None if they can no longer hold."""
+def _still(conditions: Conditions, parameters: Mapping[str, Parameter]) -> Conditions | None:
+    """The conditions, restricted to values that their parents still have; None if they can no longer hold."""
     kept = {
-        parent: tuple(value for value in values if parent in new and new[parent].contains(value))
+        parent: tuple(value for value in values if parent in parameters and parameters[parent].contains(value))
         for parent, values in conditions.items()
     }
     return kept if all(kept.values()) else None
 
 
-def _possible(new: Mapping[str, Parameter], name: str) -> Parameter:
-    """The parameter; without its conditions if they name a value that its parent has no more."""
-    conditions = new[name].conditions
-    return new[name] if _still(conditions, new) == conditions else replace(new[name], when=None)
+def _possible(parameters: Mapping[str, Parameter], name: str) -> Parameter:
+    """The parameter, without its conditions if they name a value that a parent no longer has."""
+    parameter = parameters[name]
+    conditions = parameter.conditions
+    return parameter if _still(conditions, parameters) == conditions else replace(parameter, when=None)
 
 
 # -- configurations in a space -------------------------------------------------------------------------------
 
 
 def placed(space: Space, configs: Sequence[Params]) -> tuple[Array, Mask, Mask]:
-    """Parameters of trials as V of a space; which rows have a place there; and in which cells were filled in.
+    """Trials' parameters as V of a space, the rows that fit the space, and the cells that were filled in.
 
-    Numbers out of range move to the bound, parameters that a trial lacks take the middle, and what is inactive is
-    left out. A row with a choice that the space does not have has no place.
+    Numbers out of range move to the bound, missing parameters take the middle of their range, and inactive ones are
+    left out. A row does not fit if it has a choice that the space lacks.
     """
     V = np.full((len(configs), len(space)), np.nan)
     fits, filled = np.ones(len(configs), dtype=bool), np.zeros(V.shape, dtype=bool)

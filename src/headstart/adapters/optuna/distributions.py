@@ -1,4 +1,4 @@
-"""Optuna's distributions and our parameters: from one to the other, several as one, single values."""
+"""Optuna's distributions as our parameters, and back; the union of several parameters; single values."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from optuna.distributions import (
     IntDistribution,
 )
 
-from headstart.errors import ArgumentError
+from headstart.errors import HeadstartError, SpaceError
 from headstart.space import Categorical, Float, Int, Parameter, as_space
-from headstart.space.parameters import as_number
+from headstart.space.parameters import as_number, choice_key
 from headstart.space.reconciliation import carried
 
 
 def to_distributions(space: Any) -> dict[str, BaseDistribution]:
-    """One distribution per parameter. Optuna's are flat: the conditions stay with the objective's `if`."""
+    """One distribution per parameter. Optuna has no conditions: the objective expresses them with `if`."""
     return {name: _distribution(parameter) for name, parameter in as_space(space).items()}
 
 
@@ -35,10 +35,10 @@ def _distribution(parameter: Parameter) -> BaseDistribution:
 
 
 def parameter_of(distribution: BaseDistribution) -> Parameter | None:
-    """Ours; None for one that we cannot express, such as choices that are lists."""
+    """The distribution as our parameter; None if we cannot express it, such as choices that are lists."""
     try:
         hash(distribution)
-    except TypeError:  # choices that are lists, which is what a storage makes of tuples
+    except TypeError:  # choices that are lists: storages turn tuples into them
         return None
     return _parameter_of(distribution)
 
@@ -47,15 +47,15 @@ def parameter_of(distribution: BaseDistribution) -> Parameter | None:
 def _parameter_of(distribution: BaseDistribution) -> Parameter | None:
     try:
         return as_space({"it": distribution})["it"]
-    except ValueError:
+    except HeadstartError:
         return None
 
 
 def united(parameters: Sequence[Parameter]) -> Parameter:
-    """A parameter that takes all values of all of these, whatever their conditions.
+    """A parameter with the values of all of these. Conditions are ignored.
 
-    Choices are joined; ranges grow to hold each other, on a log scale if one of them has it; numbers among the
-    choices count as points of a range. Next to a range, a choice that is no number has no place and is left out.
+    Choices are joined. Ranges are extended to cover each other, on a log scale if one of them has it. Next to a range,
+    numeric choices count as points of it, and other choices are dropped.
     """
     kinds = list(dict.fromkeys(parameters))
     if len(kinds) == 1:
@@ -63,7 +63,7 @@ def united(parameters: Sequence[Parameter]) -> Parameter:
     ranges = [p for p in kinds if not isinstance(p, Categorical)]
     choices = [choice for p in kinds if isinstance(p, Categorical) for choice in p.choices]
     if not ranges:
-        return Categorical(list({(isinstance(choice, bool), choice): choice for choice in choices}.values()))
+        return Categorical(list({choice_key(choice): choice for choice in choices}.values()))
     numbers = [number for number in map(as_number, choices) if not np.isnan(number)]
     low = min([p.low for p in ranges] + numbers)
     high = max([p.high for p in ranges] + numbers)
@@ -82,11 +82,11 @@ def _common_step(ranges: Sequence[Float | Int], numbers: Sequence[float]) -> flo
 
 
 def fitted(value: Any, distribution: BaseDistribution) -> Any:
-    """A value as this distribution takes it, moved into its range if need be; an error if it has no place there."""
+    """The value, moved into the distribution's range if necessary; an error if the distribution cannot take it."""
     parameter = parameter_of(distribution)
     v = np.nan if parameter is None else carried(value, parameter)
     if parameter is None or np.isnan(v):
-        raise ArgumentError(f"{value!r} is not in {distribution}")
+        raise SpaceError(f"{value!r} is not in {distribution}")
     if isinstance(distribution, CategoricalDistribution):
-        return distribution.choices[int(v)]  # the very object
+        return distribution.choices[int(v)]  # Optuna compares choices, so return its own object
     return parameter.native(v)

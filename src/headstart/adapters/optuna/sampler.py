@@ -1,4 +1,8 @@
-"""HeadstartSampler: a sampler for Optuna that starts from past studies and goes on with surrogates that use them."""
+"""HeadstartSampler: an Optuna sampler that starts from past studies and keeps using them in its surrogates.
+
+It reads and writes Optuna's storage directly (`study._storage`, `trial._trial_id`), as Optuna's own samplers do: system
+attributes are not accessible otherwise.
+"""
 
 from __future__ import annotations
 
@@ -12,37 +16,43 @@ from optuna import Study
 from optuna.distributions import BaseDistribution
 from optuna.samplers import BaseSampler, RandomSampler
 from optuna.storages import BaseStorage
-from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
 from headstart._support.arguments import whole
 from headstart._support.log import log
+from headstart.adapters.optuna.attributes import CHANGED, ENDED, RESERVATION, START, STARTS, features_in
 from headstart.adapters.optuna.distributions import fitted
-from headstart.adapters.optuna.reading import FEATURES, NoPastError, read, read_features
-from headstart.adapters.optuna.reservations import CHANGED, CLAIM, ENDED, NOTHING, START, STARTS, Claim, Turns, is_given
-from headstart.adapters.optuna.search import Search, Settings
-from headstart.adapters.optuna.storages import is_past, opened, place
-from headstart.errors import ArgumentError
+from headstart.adapters.optuna.reading import read
+from headstart.adapters.optuna.reservations import NOTHING, Reservation, Turns
+from headstart.adapters.optuna.search import Known, Search, Settings
+from headstart.adapters.optuna.storages import direction_of, is_past, opened, place
+from headstart.adapters.optuna.trials import is_queued
+from headstart.errors import ArgumentError, EmptyHistoryError, HistoryError, SpaceError
 from headstart.history import Features, History
 from headstart.space import as_space
 from headstart.starts.start import Start
-from headstart.strategies.names import STRATEGIES, resolve_strategy
+from headstart.strategies.names import resolve_strategy
 from headstart.surrogates.base import Acquisition
 from headstart.surrogates.names import resolve_surrogate
 
-N_INIT = 10  # trials of a learned start, unless told otherwise
+N_INIT = 10  # trials of a learned start, by default
+VERBS = {"minimize": "minimises", "maximize": "maximises"}
 
 
 class HeadstartSampler(BaseSampler):
-    """Starts a study from what earlier ones learned, then proposes by surrogates that go on using them.
+    """Starts a study from past studies, then proposes configurations by a surrogate that keeps using them.
 
-    past: a storage URL, file or object, a study or a list of studies; or a `History`, a `Start`, or None for a search
-    without a past. The study itself is no part of its past. studies: names, or patterns such as "svm-*".
-    n_init: trials of the start (10, or the length of a given `Start`). init, surrogate, acquisition, features: as for
-    `Optimizer`; features default to those that `hs.optuna.describe` wrote to the study.
-    space: the objective's space, if it shall be known before the first trial has shown it.
-    seed: None takes one from the study's name, so that all workers on it agree.
-    independent_sampler: for parameters that are not known yet (at random by default).
+    past: a storage URL, file or object, a study or a list of studies; or a `History`, a `Start`, or None to search
+        without past runs. The new study is never part of its own past.
+    studies: names of past studies, or patterns such as "svm-*".
+    n_init: how many trials the start has (default: 10, or the length of a given `Start`).
+    init, surrogate: as for `Optimizer`.
+    acquisition: "ei", "log_ei", "pi" or "lcb"; "auto" (default) is the surrogate's own criterion, which is expected
+        improvement for all but the default surrogate.
+    features: the new task's meta-features (default: those that `hs.optuna.describe` wrote to the study).
+    space: the objective's search space, to let the sampler know it before the first trial.
+    seed: by default it is derived from the study's name, so that all workers agree on it.
+    independent_sampler: samples parameters that are not known yet (default: at random).
     """
 
     def __init__(
@@ -64,53 +74,55 @@ class HeadstartSampler(BaseSampler):
         self._start = past if isinstance(past, Start) else init if isinstance(init, Start) else None
         if n_init is not None:
             n_init = whole("n_init", n_init, 1)
-        if self._start is None and (past is None or not isinstance(init, str) or init not in STRATEGIES):
-            resolve_strategy(init, history=False)
+        if self._start is None:
+            resolve_strategy(init, history=past is not None)  # raises an error for a bad one
         if resolve_surrogate(surrogate).needs_history and (past is None or isinstance(past, Start)):
-            raise ArgumentError(f"surrogate={surrogate!r} learns from past runs; name a past, or take surrogate='gp'")
+            raise ArgumentError(
+                f"surrogate={surrogate!r} learns from past runs", "name past studies with {past}, or use surrogate='gp'"
+            )
         n_init = n_init or (len(self._start) if self._start is not None else N_INIT)
         self._settings = Settings(n_init, init, surrogate, Acquisition(acquisition).name)
         self._features = features
         self._space = None if space is None else as_space(space)
         self._seed = None if seed is None else whole("seed", seed, 0, or_none=True)
         self._independent = independent_sampler
-        self._forget()
+        self._reset()
 
-    def _forget(self) -> None:
-        """What is not worth keeping in a copy: it is found again when needed."""
+    def _reset(self) -> None:
+        """Clear everything that a copy of the sampler can find again."""
         self._lock = threading.RLock()
         self._turns = Turns()
         self._search: tuple[BaseStorage, int, Search] | None = None
-        self._claims: dict[int, tuple[BaseStorage, Claim]] = {}  # by trial id
+        self._reservations: dict[int, tuple[BaseStorage, Reservation]] = {}  # by trial id
 
     def __getstate__(self) -> dict[str, Any]:
-        forgotten = ("_lock", "_turns", "_search", "_claims")
-        return {name: value for name, value in vars(self).items() if name not in forgotten}
+        cleared = ("_lock", "_turns", "_search", "_reservations")
+        return {name: value for name, value in vars(self).items() if name not in cleared}
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         vars(self).update(state)
-        self._forget()
+        self._reset()
 
     def reseed_rng(self) -> None:
-        """Threads share this sampler and its trials differ by number; only the independent one has a generator."""
+        """Reseed the independent sampler. Ours has no generator: its proposals differ by trial number."""
         if self._independent is not None:
             self._independent.reseed_rng()
 
-    # -- what Optuna calls -----------------------------------------------------------------------------------
+    # -- called by Optuna ------------------------------------------------------------------------------------
 
     def before_trial(self, study: Study, trial: FrozenTrial) -> None:
-        """Claims a configuration, so that every trial has one from the moment it exists."""
-        self._claim(study, trial)
+        """Reserve a configuration before the objective runs."""
+        self._reserved(study, trial)
         if self._independent is not None:
             self._independent.before_trial(study, trial)
 
     def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:
-        """Empty: values are handed out as they are asked for.
+        """Empty: `sample_independent` returns the values one by one, all from the same reservation.
 
-        Optuna refuses a study whose objective asks for other choices than a relative search space announces; only
-        `sample_independent` is told what the objective really asks for. The values still come from one joint proposal.
+        Optuna raises an error if an objective suggests other choices than a relative search space announces. Only
+        `sample_independent` receives the distribution that the objective really suggests.
         """
-        _refuse_several_objectives(study)
+        _direction(study)
         return {}
 
     def sample_relative(
@@ -121,83 +133,74 @@ class HeadstartSampler(BaseSampler):
     def sample_independent(
         self, study: Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
     ) -> Any:
-        """The value that was claimed, moved into the range asked for; if there is none, one at random."""
-        claim = self._claim(study, trial)
-        with suppress(KeyError, ValueError):  # not claimed, or a choice that is no more
-            return fitted(claim.config[param_name], param_distribution)
+        """The reserved value, moved into the suggested range; a random one if there is none."""
+        reserved = self._reserved(study, trial).config
+        if param_name in reserved:
+            with suppress(SpaceError):  # a choice that the objective no longer has
+                return fitted(reserved[param_name], param_distribution)
         sampler = self._independent or RandomSampler(self._seed_of(study, trial.number, param_name))
         return sampler.sample_independent(study, trial, param_name, param_distribution)
 
     def after_trial(self, study: Study, trial: FrozenTrial, state: TrialState, values: Sequence[float] | None) -> None:
-        """Notes what could not be used as learned, and that a trial failed while its worker was alive."""
-        self._claims.pop(trial._trial_id, None)
-        claim = Claim.of(trial)
-        if state == TrialState.COMPLETE and claim is not None and claim.start is not None:
-            proposed = {name: value for name, value in claim.config.items() if trial.params.get(name) != value}
-            if proposed:
-                study._storage.set_trial_user_attr(trial._trial_id, CHANGED, proposed)
+        """Record which learned values could not be used, and that a failed trial's worker was alive."""
+        self._reservations.pop(trial._trial_id, None)
+        reservation = Reservation.of(trial)
+        if state == TrialState.COMPLETE and reservation is not None and reservation.start is not None:
+            changed = {name: value for name, value in reservation.config.items() if trial.params.get(name) != value}
+            if changed:
+                study._storage.set_trial_user_attr(trial._trial_id, CHANGED, changed)
         if state == TrialState.FAIL:
             study._storage.set_trial_system_attr(trial._trial_id, ENDED, True)
         if self._independent is not None:
             self._independent.after_trial(study, trial, state, values)
 
-    # -- claims ----------------------------------------------------------------------------------------------
+    # -- reservations ----------------------------------------------------------------------------------------
 
-    def _claim(self, study: Study, trial: FrozenTrial) -> Claim:
-        """This trial's claim, made now if it has none."""
-        _refuse_several_objectives(study)
-        storage, kept = study._storage, self._claims.get(trial._trial_id)
-        if kept is not None and kept[0] is storage:
-            return kept[1]
-        known = storage.get_trial(trial._trial_id)
-        claim = Claim.of(known) or (NOTHING if is_given(known) else self._make_claim(study, trial))
-        self._claims[trial._trial_id] = storage, claim
-        return claim
+    def _reserved(self, study: Study, trial: FrozenTrial) -> Reservation:
+        """This trial's reservation, made now if it has none."""
+        _direction(study)
+        storage, cached = study._storage, self._reservations.get(trial._trial_id)
+        if cached is not None and cached[0] is storage:
+            return cached[1]
+        stored = storage.get_trial(trial._trial_id)
+        reservation = Reservation.of(stored) or (NOTHING if is_queued(stored) else self._reserve(study, trial))
+        self._reservations[trial._trial_id] = storage, reservation
+        return reservation
 
-    def _make_claim(self, study: Study, trial: FrozenTrial) -> Claim:
-        storage, claim = study._storage, NOTHING
+    def _reserve(self, study: Study, trial: FrozenTrial) -> Reservation:
+        storage, reservation = study._storage, NOTHING
         try:
             with self._lock:
                 search = self._search_for(study)
                 search.prepare(storage.get_all_trials(study._study_id, deepcopy=False))
             trials = self._turns.wait(storage, study._study_id, trial.number)
             with self._lock:
-                claim = search.propose(trials, trial.number)
-        finally:  # also if something went wrong, so that nobody waits for this trial
-            if claim.start is not None:
-                storage.set_trial_user_attr(trial._trial_id, START, claim.start)
-            storage.set_trial_system_attr(trial._trial_id, CLAIM, claim.to_json())
-        return claim
+                reservation = search.propose(trials, trial.number)
+        finally:  # even after an error, so that no other trial waits for this one
+            if reservation.start is not None:
+                storage.set_trial_user_attr(trial._trial_id, START, reservation.start)
+            storage.set_trial_system_attr(trial._trial_id, RESERVATION, reservation.to_json())
+        return reservation
 
     def _search_for(self, study: Study) -> Search:
-        """The search of this study; the past is read when its first trial begins."""
-        if self._search is None or self._search[:2] != (study._storage, study._study_id):
-            history = self._read_past(study)
-            found: list[str] = []
-            attributes = study._storage.get_study_user_attrs(study._study_id)
-            features = self._features or read_features(attributes.get(FEATURES), study.study_name, found)
-            for text in found:
-                log.warning("passed over %s", text)
-            search = Search(
-                self._settings,
-                history=history,
-                start=self._start,
-                space=self._space,
-                features=features,
-                sign=-1.0 if study.direction == StudyDirection.MAXIMIZE else 1.0,
-                seed=self._seed_of(study),
-            )
+        """The search of this study. The history is read when the study's first trial begins."""
+        storage, number = study._storage, study._study_id
+        if self._search is None or self._search[:2] != (storage, number):
+            history = self._read_history(study)
+            known = Known(history, self._start, self._space, self._features or _described(study))
+            search = Search(self._settings, known, direction=_direction(study), seed=self._seed_of(study))
             if history is not None or self._start is not None:
-                study._storage.set_study_system_attr(study._study_id, STARTS, self._settings.n_init)
-            self._search = study._storage, study._study_id, search
+                storage.set_study_system_attr(number, STARTS, self._settings.n_init)
+            self._search = storage, number, search
         return self._search[2]
 
-    def _read_past(self, study: Study) -> History | None:
-        direction = study.direction.name.lower()
+    def _read_history(self, study: Study) -> History | None:
+        direction = _direction(study)
         if isinstance(self._past, History):
             if self._past.direction != direction:
-                raise ArgumentError(
-                    f"the past is to {self._past.direction}, but the study {study.study_name!r} is to {direction}"
+                raise HistoryError(
+                    f"the history {VERBS[self._past.direction]} its metric, but the study {study.study_name!r} "
+                    f"{VERBS[direction]}"
                 )
             return self._past
         if self._past is None or isinstance(self._past, Start):
@@ -210,38 +213,44 @@ class HeadstartSampler(BaseSampler):
                 direction=direction,
                 leave_out=lambda past: past.name == study.study_name and past.place == here,
             )
-        except NoPastError as error:
-            log.warning("searching without a past: %s", error)
+        except EmptyHistoryError as error:
+            log.warning("searching without past runs: %s", error)
             return None
 
     def _seed_of(self, study: Study, *more: int | str) -> int:
-        """The seed, or one made of the study's name, for something in particular."""
+        """The seed, or one derived from the study's name; more: what the seed is for."""
         parts = [study.study_name if self._seed is None else str(self._seed), *map(str, more)]
         return self._seed if self._seed is not None and not more else zlib.crc32("\n".join(parts).encode())
 
 
 def _checked_past(past: Any, studies: str | Sequence[str] | None) -> Any:
-    """The past itself, after a look at whether it is there at all."""
+    """The past itself, after checking that it exists."""
     if past is None or isinstance(past, (History, Start)):
         if studies is not None:
-            raise ArgumentError("studies= chooses among the studies of a storage; this past has none")
+            kind = "None" if past is None else f"a {type(past).__name__}"
+            raise ArgumentError(f"past is {kind}, which has no studies to choose from", "leave out {studies}")
         return past
     if not is_past(past):
         raise ArgumentError(
-            "the past is a storage URL or object, a study, a list of studies, a History, a Start or None, "
+            "past must be a storage URL or object, a study, a list of studies, a History, a Start or None, "
             f"but got {past!r:.80}"
         )
     with opened(past, studies) as found:
         if all(len(study.directions) > 1 for study in found):
-            raise ArgumentError(
-                f"all studies of the past have several objectives: {found[0].name!r} has {len(found[0].directions)}"
+            raise HistoryError(
+                f"all past studies have several objectives: {found[0].name!r} has {len(found[0].directions)}"
             )
     return past if isinstance(past, (str, Study)) or not isinstance(past, Sequence) else list(past)
 
 
-def _refuse_several_objectives(study: Study) -> None:
-    if len(study.directions) > 1:
-        raise ArgumentError(
-            f"HeadstartSampler searches for one objective, but the study {study.study_name!r} has "
-            f"{len(study.directions)}; use one of Optuna's samplers for several, such as NSGAIISampler"
-        )
+def _direction(study: Study) -> str:
+    """The study's direction; an error if it has several objectives."""
+    return direction_of(
+        study, "HeadstartSampler", "use one of Optuna's samplers for several objectives, such as NSGAIISampler"
+    )
+
+
+def _described(study: Study) -> Features | None:
+    """The meta-features that `hs.optuna.describe` wrote to the study."""
+    attributes = study._storage.get_study_user_attrs(study._study_id)
+    return features_in(attributes, study.study_name, lambda text: log.warning("skipped %s", text))

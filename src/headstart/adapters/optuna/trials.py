@@ -1,7 +1,7 @@
-"""Trials of past studies, reduced to what a history needs.
+"""Trials: their losses and configurations, and those of past studies, reduced to the parts that a history needs.
 
-From databases they are read in three queries a study, past Optuna's objects: those take ten times as long, which is
-felt with hundreds of studies. The tables are the same since Optuna 3.
+Past trials come from databases in three queries per study. Optuna's own objects take ten times as long, which is
+noticeable with hundreds of studies. The tables have not changed since Optuna 3.
 """
 
 from __future__ import annotations
@@ -15,6 +15,62 @@ import sqlalchemy
 from optuna.distributions import BaseDistribution, json_to_distribution
 from optuna.storages import BaseStorage, RDBStorage
 from optuna.trial import FrozenTrial, TrialState
+
+from headstart._support.direction import turned
+from headstart.space import Config
+
+# -- one trial -----------------------------------------------------------------------------------------------
+
+
+def loss_of(trial: FrozenTrial, direction: str) -> float:
+    """The trial's value as a loss; NaN unless the trial is complete with a finite value."""
+    return _loss(trial.state, math.nan if trial.values is None else trial.values[0], direction)
+
+
+def _loss(state: TrialState, value: float, direction: str) -> float:
+    return turned(value, direction) if state == TrialState.COMPLETE and math.isfinite(value) else math.nan
+
+
+def is_queued(trial: FrozenTrial) -> bool:
+    """Whether a trial was queued with its parameters."""
+    return "fixed_params" in trial.system_attrs  # Optuna's own key; it has no public function for this
+
+
+def config_of(trial: FrozenTrial) -> Config:
+    """The parameters that a trial was queued with or has suggested so far."""
+    return {**trial.system_attrs.get("fixed_params", {}), **trial.params}
+
+
+# -- the trials of a past study ------------------------------------------------------------------------------
+
+
+class PastTrial(NamedTuple):
+    """One trial. loss: as in `loss_of`. seconds: NaN if unknown."""
+
+    state: TrialState
+    loss: float
+    params: dict[str, Any]
+    distributions: dict[str, BaseDistribution]
+    seconds: float
+
+
+def read_trials(storage: BaseStorage, study: int, direction: str) -> list[PastTrial]:
+    """All trials of the study with this id."""
+    inner = backend(storage)
+    if isinstance(inner, RDBStorage):  # other storages have no tables to query
+        return _from_database(inner.engine, study, direction)
+    return [_reduced(trial, direction) for trial in storage.get_all_trials(study, deepcopy=False)]
+
+
+def backend(storage: BaseStorage) -> Any:
+    """The database behind Optuna's cache, or the log behind a journal; any other storage itself."""
+    return getattr(storage, "_backend", storage)  # both classes keep it there and offer no public access
+
+
+def _reduced(trial: FrozenTrial, direction: str) -> PastTrial:
+    seconds = _seconds(trial.datetime_start, trial.datetime_complete)
+    return PastTrial(trial.state, loss_of(trial, direction), trial.params, trial.distributions, seconds)
+
 
 _TIME = sqlalchemy.DateTime  # SQLite keeps times as text
 _TRIALS = sqlalchemy.text(
@@ -30,43 +86,20 @@ _VALUES = sqlalchemy.text(
 )
 
 
-class PastTrial(NamedTuple):
-    """One trial; value: NaN unless it is complete with a finite one; seconds: NaN if they are not known."""
-
-    state: TrialState
-    value: float
-    params: dict[str, Any]
-    distributions: dict[str, BaseDistribution]
-    seconds: float
-
-
-def read_trials(storage: BaseStorage, study: int) -> list[PastTrial]:
-    """All trials of the study with this id."""
-    inner = getattr(storage, "_backend", storage)  # behind the cache that Optuna puts before a database
-    if isinstance(inner, RDBStorage):
-        return _from_database(inner.engine, study)
-    return [_reduced(trial) for trial in storage.get_all_trials(study, deepcopy=False)]
-
-
-def _reduced(trial: FrozenTrial) -> PastTrial:
-    value = math.nan if trial.values is None else trial.values[0]
-    seconds = _seconds(trial.datetime_start, trial.datetime_complete)
-    return PastTrial(trial.state, _finite(trial.state, value), trial.params, trial.distributions, seconds)
-
-
-def _from_database(engine: sqlalchemy.Engine, study: int) -> list[PastTrial]:
+def _from_database(engine: sqlalchemy.Engine, study: int, direction: str) -> list[PastTrial]:
     def rows(query: sqlalchemy.Executable) -> Iterable[Any]:
         return connection.execute(query, {"study": study})
 
-    # Others may write between the queries. A trial's parameters and value are there before it is said to be complete,
-    # so the states come first, and what belongs to a later trial is passed over.
+    # Other processes may write between the queries. Optuna stores a trial's parameters and value before it marks the
+    # trial complete, so reading the states first is safe. Rows of trials that began later are skipped.
     with engine.connect() as connection:
         trials = sorted(rows(_TRIALS))
         values = {trial: value for trial, value, kind in rows(_VALUES) if kind == "FINITE"}
         found: dict[int, PastTrial] = {}
         for trial, name, start, end in trials:
             state = TrialState[name]
-            found[trial] = PastTrial(state, _finite(state, values.get(trial, math.nan)), {}, {}, _seconds(start, end))
+            loss = _loss(state, values.get(trial, math.nan), direction)
+            found[trial] = PastTrial(state, loss, {}, {}, _seconds(start, end))
         for trial, name, value, text in rows(_PARAMS):
             if trial in found:
                 distribution = _distribution(text)
@@ -78,10 +111,6 @@ def _from_database(engine: sqlalchemy.Engine, study: int) -> list[PastTrial]:
 @lru_cache(maxsize=4096)
 def _distribution(text: str) -> BaseDistribution:
     return json_to_distribution(text)
-
-
-def _finite(state: TrialState, value: float) -> float:
-    return value if state == TrialState.COMPLETE and math.isfinite(value) else math.nan
 
 
 def _seconds(start: Any, end: Any) -> float:
