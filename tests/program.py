@@ -1,4 +1,4 @@
-"""Running the real program, and other code, in a process of its own."""
+"""Run the program, or other code, in a new process."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ def environment() -> dict[str, str]:
 
 
 def headstart(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    """`headstart …` in a folder."""
+    """Run `headstart …` in a folder."""
     command = [sys.executable, "-m", "headstart", *arguments]
     return subprocess.run(command, capture_output=True, text=True, cwd=cwd, env=environment())
 
 
 def python(code: str, *, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
-    """A fresh interpreter that runs this code, with warnings as errors."""
+    """Run code in a new interpreter, with warnings as errors."""
     command = [sys.executable, "-W", "error", "-c", code]
     return subprocess.run(command, capture_output=True, text=True, cwd=cwd, env=environment())
 
 
 def one_line(done: subprocess.CompletedProcess[str], words: str) -> None:
-    """Bad input: exit code 2, nothing on standard output, one line that says what is wrong."""
+    """Check how bad input is reported: exit code 2, nothing on standard output, one line on standard error."""
     assert done.returncode == 2, done.stderr
     assert done.stdout == ""
     assert done.stderr.startswith("headstart: ")

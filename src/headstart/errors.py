@@ -1,17 +1,20 @@
-"""Every exception that headstart raises on purpose. All of them are ValueErrors.
+"""The exceptions of headstart. All of them are ValueErrors.
 
     HeadstartError
     ├── ArgumentError          an argument has a value that cannot be used
     ├── SpaceError             a search space is invalid, or a configuration does not fit it
     ├── HistoryError           past runs cannot be used as asked
-    │   └── EmptyHistoryError  there is a place for past runs, but no finished run in it
-    ├── FormatError            a file or storage is of another format, damaged or unreadable
+    │   └── EmptyHistoryError  a storage of past runs exists, but no run in it has finished
+    ├── FormatError            a file or storage has another format, is damaged or unreadable
     ├── ExhaustedError         every configuration of the space has been tried
     └── MissingPackageError    an optional package is not installed; also an ImportError
 
-An error says what is wrong (`problem`) and, where there is something to do about it, what (`remedy`). A remedy names
-arguments in braces, as in "name the column with {task}", so that each front end can put it in its own words: Python
-writes `task=`, the command line `--task`. Any other exception that escapes from headstart is a bug.
+An error carries the `problem` and, if the user can do something about it, the `remedy`. A remedy names arguments in
+braces, as in "name the column with {task}", and each front end writes them in its own way: Python as `task=`, the
+command line as `--task`. The command line leaves out a remedy that names an argument it does not have.
+
+Built-in exceptions keep their usual meaning: FileNotFoundError for a missing file, KeyError for a task that a history
+does not have. Any other exception that escapes from headstart is a bug.
 """
 
 from __future__ import annotations
@@ -33,44 +36,44 @@ __all__ = [
     "SpaceError",
 ]
 
-# How to write an argument in Python, where its name alone would not help.
-IN_PYTHON = {"features": "features=hs.metafeatures(X, y)"}
+# Python's words for an argument whose name alone would not help, or for a call that is a command elsewhere.
+IN_PYTHON = {"features": "features=hs.metafeatures(X, y)", "load_start": "hs.Start.load"}
 
 
 @dataclass(frozen=True)
 class Remedy:
-    """What to do about an error: a sentence with the names of arguments in braces. Empty if nothing can be done."""
+    """What the user can do about an error: a sentence with arguments in braces, or nothing."""
 
     text: str = ""
 
     @property
     def arguments(self) -> list[str]:
-        """The arguments that the sentence names."""
+        """The names of the arguments in the sentence."""
         return [name for _, name, _, _ in Formatter().parse(self.text) if name]
 
     def worded(self, arguments: Mapping[str, str]) -> str:
-        """The sentence with each argument written as `arguments` says; empty if one of them is not there."""
+        """The sentence with `arguments` in place of their names; empty if one of them is missing."""
         known = all(name in arguments for name in self.arguments)
         return self.text.format_map(arguments) if known else ""
 
     def __str__(self) -> str:
-        """The sentence in the words of Python."""
+        """The sentence as Python words it."""
         return self.worded({name: IN_PYTHON.get(name, f"{name}=") for name in self.arguments})
 
 
 class HeadstartError(ValueError):
-    """The parent of all errors that headstart raises on purpose."""
+    """The base class of all errors of headstart."""
 
     def __init__(self, problem: str, remedy: str = "") -> None:
         self.problem, self.remedy = problem, Remedy(remedy)
         super().__init__(self.message())
 
     def message(self, arguments: Mapping[str, str] | None = None) -> str:
-        """Problem and remedy in one line, in the words of Python or with the given names of arguments."""
+        """Problem and remedy in one line. arguments: how to write each argument; by default as in Python."""
         remedy = str(self.remedy) if arguments is None else self.remedy.worded(arguments)
         return f"{self.problem}; {remedy}" if remedy else self.problem
 
-    def __reduce__(self) -> tuple[Any, ...]:  # worker processes send errors home as pickles
+    def __reduce__(self) -> tuple[Any, ...]:  # worker processes return errors as pickles
         return type(self), (self.problem, self.remedy.text)
 
 
@@ -87,11 +90,11 @@ class HistoryError(HeadstartError):
 
 
 class EmptyHistoryError(HistoryError):
-    """There is a place for past runs, but no finished run in it."""
+    """A storage of past runs exists, but no run in it has finished."""
 
 
 class FormatError(HeadstartError):
-    """A file or storage is of another format, damaged or unreadable."""
+    """A file or storage has another format, is damaged or unreadable."""
 
 
 class ExhaustedError(HeadstartError):
@@ -99,18 +102,18 @@ class ExhaustedError(HeadstartError):
 
 
 class MissingPackageError(HeadstartError, ImportError):
-    """An optional package is not installed; the remedy names the extra that brings it."""
+    """An optional package is not installed; the remedy names the extra that provides it."""
 
     def __init__(self, problem: str, remedy: str = "", *, name: str | None = None) -> None:
         super().__init__(problem, remedy)
-        self.name = name  # of the package, as in any ImportError
+        self.name = name  # the package, as in any ImportError
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _missing_package, (self.problem, self.remedy.text, self.name)
 
     @classmethod
     def of(cls, what: str, package: str, extra: str) -> MissingPackageError:
-        """`what` needs a package that comes with one of our extras."""
+        """`what` needs a package that one of our extras provides."""
         return cls(f"{what} needs {package}", f"pip install 'headstart[{extra}]'", name=package)
 
 

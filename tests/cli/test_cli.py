@@ -1,4 +1,4 @@
-"""The command line, run as people run it: in a process of its own."""
+"""The command line, run as users run it, in its own process."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 import headstart as hs
-from headstart import cli
+from headstart.cli import main as cli
 from program import environment, headstart, one_line, python
 
 COMMANDS = ("learn", "suggest", "check", "report", "import", "export", "build", "reproduce", "demo")
@@ -28,7 +28,7 @@ COMMANDS = ("learn", "suggest", "check", "report", "import", "export", "build", 
         (("build",), "what"),
         (("build", "swm"), "invalid choice: 'swm'"),
         (("build", "svm", "--jobs", "many"), "--jobs: 'many' is not a whole number"),
-        (("build", "svm", "--jobs", "0"), "--jobs: 0 processes do nothing"),
+        (("build", "svm", "--jobs", "0"), "--jobs: must not be 0; -1 is one process per core"),
         (("build", "svm", "--seed", "-1"), "--seed: must be at least 0, but got -1"),
         (("build", "svm", "--only", "vine"), "no data set 'vine'; did you mean 'wine'"),
         (("build", "svm", "--only", "wine", "--out", "no/such/folder.parquet"), "no/such does not exist"),
@@ -44,13 +44,13 @@ COMMANDS = ("learn", "suggest", "check", "report", "import", "export", "build", 
         (("reproduce", "initializations", "--history", "swm"), "no history 'swm'"),
         (("reproduce", "similarities", "--history", "folder.png"), "folder.png is empty"),
         (("reproduce", "initializations", "--repetitions", "0"), "--repetitions: must be at least 1, but got 0"),
-        (("reproduce", "claims"), "--results DIR"),
+        (("reproduce", "claims"), "name the folders that headstart reproduce wrote with --results"),
         (("reproduce", "claims", "--results", "nowhere"), "nowhere/about.json"),
         (("demo", "--task", "vine"), "no task 'vine'; did you mean 'wine'"),
         (("demo", "--trials", "0"), "--trials: must be at least 1, but got 0"),
         (("demo", "--trials", "1.5"), "--trials: '1.5' is not a whole number"),
         (("demo", "--repeats", "-3"), "--repeats: must be at least 1, but got -3"),
-        (("demo", "--out", "picture.doc"), "ends in .png, .pdf, .svg"),
+        (("demo", "--out", "picture.doc"), "must end in .png, .pdf, .svg"),
         (("demo", "--out", "no/such/folder.png"), "the folder no/such does not exist"),
         (("demo", "--out", "folder.png"), "cannot write folder.png"),
     ],
@@ -70,12 +70,20 @@ def test_every_command_has_help_with_an_example(tmp_path: Path) -> None:
         assert done.returncode == 0
         assert f"example:\n  headstart {name} " in done.stdout
         for example in done.stdout.split("example:\n")[1].splitlines():
-            assert cli.parser().parse_args(example.split()[1:]).run  # what it shows is understood
+            assert cli.parser().parse_args(example.split()[1:]).run  # the example parses
 
 
 def test_version(tmp_path: Path) -> None:
     done = headstart("--version", cwd=tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (0, f"headstart {cli.__version__}\n", "")
+
+
+def test_the_module_is_the_program(tmp_path: Path) -> None:
+    """`headstart` in these tests is `python -m headstart`."""
+    hs.Start(hs.Space({"x": hs.Float(0, 1)}), [{"x": 0.5}]).save(tmp_path / "start.json")
+    done = headstart("suggest", "start.json", "--json", cwd=tmp_path)
+    assert (done.returncode, json.loads(done.stdout), done.stderr) == (0, [{"x": 0.5}], "")
+    assert python("import headstart.__main__", cwd=tmp_path).returncode == 0  # importing it runs nothing
 
 
 def test_the_installed_program_is_this_one(tmp_path: Path) -> None:
@@ -98,31 +106,12 @@ def test_a_missing_package_names_the_extra_before_any_work(tmp_path: Path) -> No
     one_line(python(code, cwd=tmp_path), "pip install 'headstart[report]'")
 
 
-@pytest.mark.parametrize(
-    ("error", "words"),
-    [
-        (
-            ModuleNotFoundError("No module named 'ray.tune'", name="ray.tune"),
-            "this needs ray: pip install 'headstart[",
-        ),
-        (ImportError("install it like so"), "install it like so"),
-    ],
-)
-def test_the_extra_of_a_missing_package(error: ImportError, words: str) -> None:
-    assert words in cli.missing(error)
-
-
-def test_an_import_error_of_our_own_is_not_hidden() -> None:
-    with pytest.raises(ImportError, match="cannot import name"):
-        cli.missing(ImportError("cannot import name 'x'", name="headstart.space.space"))
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="signals and pipes as on Unix")
 def test_interrupted_is_one_line_and_exit_code_130(tmp_path: Path) -> None:
     command = [
         sys.executable,
         "-c",
-        "from headstart import cli\nprint('ready', flush=True)\nexit(cli.main())",
+        "from headstart.cli.main import main\nprint('ready', flush=True)\nexit(main())",
         "demo",
     ]
     with subprocess.Popen(
@@ -135,7 +124,7 @@ def test_interrupted_is_one_line_and_exit_code_130(tmp_path: Path) -> None:
     ) as process:
         assert process.stdout is not None
         process.stdout.readline()
-        with pytest.raises(subprocess.TimeoutExpired):  # it is at work
+        with pytest.raises(subprocess.TimeoutExpired):  # it is working
             process.wait(timeout=1)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
@@ -179,7 +168,7 @@ def test_learn_prints_a_start_and_writes_it(tmp_path: Path) -> None:
     assert json.loads(again.stdout) == start.configs
 
 
-def test_check_says_yes_or_no_and_exits_accordingly(tmp_path: Path) -> None:
+def test_the_exit_code_of_check_is_the_answer(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     space = hs.Space({"x": hs.Float(0, 1)})
     x = rng.random(20)

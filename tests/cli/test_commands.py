@@ -1,4 +1,4 @@
-"""Commands that read, hand on and show: run as people run them, in good and in bad conditions."""
+"""The commands on files, run as users run them, in good and in bad conditions."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ def folder(tmp_path: Path) -> Path:
 CSV = ("--task", "data set", "--value", "error")
 
 
-# -- a history argument is anything ----------------------------------------------------------------------------
+# -- anything can be a HISTORY ---------------------------------------------------------------------------------
 
 
-def test_import_says_what_it_took_and_writes_a_history(folder: Path) -> None:
+def test_import_prints_notes_and_writes_a_history(folder: Path) -> None:
     done = headstart("import", "runs.csv", *CSV, cwd=folder)
     assert done.returncode == 0, done.stderr
     assert "took 120 evaluations of 20 configurations on 6 tasks from runs.csv" in done.stdout
@@ -58,23 +58,27 @@ def test_import_says_what_it_took_and_writes_a_history(folder: Path) -> None:
     assert hs.Space.from_json(told["space"]) == history.space
 
 
-def test_a_table_is_a_history_everywhere(folder: Path) -> None:
+def test_every_command_accepts_a_csv_file(folder: Path) -> None:
     done = headstart("learn", "runs.csv", *CSV, "-n", "2", "--json", cwd=folder)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)[0]["kind"] == "a"
-    assert "the space told from it" in done.stderr
+    assert "the search space inferred from it" in done.stderr
     given = headstart("learn", "runs.csv", *CSV, "--space", "start.json", "-n", "2", "--json", cwd=folder)
     assert given.returncode == 0, given.stderr
-    assert "told from it" not in given.stderr
+    assert "inferred from it" not in given.stderr
 
 
-def test_the_direction_is_that_of_the_import_and_no_other(folder: Path) -> None:
+def test_the_direction_of_the_import_is_kept(folder: Path) -> None:
     assert headstart("import", "runs.csv", *CSV, "--direction", "maximize", cwd=folder).returncode == 0
     same = headstart("learn", "runs.parquet", "-n", "1", "--direction", "maximize", "--json", cwd=folder)
     assert same.stdout == headstart("learn", "runs.parquet", "-n", "1", "--json", cwd=folder).stdout
     assert json.loads(same.stdout)[0]["kind"] == "b"  # the worse one
     other = headstart("learn", "runs.parquet", "-n", "1", "--direction", "minimize", cwd=folder)
-    one_line(other, "--direction minimize: runs.parquet holds values to maximize")
+    one_line(
+        other,
+        "runs.parquet maximises its values, so it cannot be read with direction 'minimize'; "
+        "if that is wrong, give --direction when you import the runs",
+    )
 
 
 def test_endings_may_be_written_in_capitals(folder: Path) -> None:
@@ -93,31 +97,42 @@ def test_the_authors_folder_is_a_history(shared: Path, tmp_path: Path) -> None:
     ("arguments", "words"),
     [
         (("import", "runs.csv"), "no column 'task'"),
-        (("learn", "runs.csv"), "name the one that holds the task with --task"),
-        (("learn", "start.json"), "start.json is a start, learned already: headstart suggest or export take it"),
+        (("learn", "runs.csv"), "name the column that holds the task with --task"),
+        (("learn", "start.json"), "start.json is a start file, not past runs; load it with headstart suggest or"),
         (("learn", "svm", "-o", "first"), "first must end in .json"),
-        (("learn", "svm", "--method", "nbi"), "give the data set with --features CSV --target COLUMN"),
-        (("learn", "svm", "--direction", "maximize"), "--direction maximize: svm holds values to minimize"),
-        (("learn", "svm", "--task", "x"), "--task is for CSV files; svm is none"),
-        (("learn", "svm", "--space", "none.json"), "--space is for CSV files, HPO-B files and Optuna storages"),
-        (("learn", "runs.csv", *CSV, "--studies", "a*"), "--studies is for Optuna storages; runs.csv is none"),
-        (("learn", "sqlite:///rums.db"), "no file rums.db"),
-        (("learn", "runs.txt"), "runs.txt ends in none of .parquet, .csv, .json"),
+        (("learn", "svm", "--method", "nbi"), "pass --features CSV --target COLUMN"),
+        (
+            ("learn", "svm", "--direction", "maximize"),
+            "svm minimises its values, so it cannot be read with direction 'maximize'",
+        ),
+        (("learn", "svm", "--task", "x"), "'task' applies only to CSV files, not to svm; leave out --task"),
+        (
+            ("learn", "svm", "--space", "none.json"),
+            "'space' applies only to CSV files, HPO-B files and Optuna storages, not to svm",
+        ),
+        (
+            ("learn", "runs.csv", *CSV, "--studies", "a*"),
+            "'studies' applies only to Optuna storages, not to runs.csv; leave out --stud",
+        ),
+        (("learn", "sqlite:///rums.db"), "there is no storage sqlite:///rums.db: the file rums.db does not exist"),
+        (("learn", "runs.txt"), "cannot tell what runs.txt holds: it ends in none of .parquet, .csv, .json"),
         (("learn", "."), ". was taken for a folder of the authors' SVM files, but"),
-        (("learn", "holes.csv"), "leave the column out with --ignore, or give with --space one that says when"),
-        (("suggest", "start.json", "--method", "li"), "--method is for a history; start.json is a start"),
-        (("suggest", "start.json", "--direction", "maximize"), "--direction is for a history; start.json is a start"),
+        (("learn", "holes.csv"), "leave the column out with --ignore, or pass a space with --space that says when"),
+        (("suggest", "start.json", "--method", "li"), "--method applies to a history, but start.json is a start"),
+        (("suggest", "start.json", "--direction", "maximize"), "--direction applies to a history, but start.json is a"),
         (
             ("check", "sqlite:///runs.db", "study", "--methods", "li"),
-            "--methods does not matter to what became of study",
+            "--methods does not apply to the study study",
         ),
-        (("learn", "torn.json"), "torn.json is not a start or an HPO-B file"),
-        (("reproduce", "claims", "--history", "svm"), "--history is not for claims"),
+        (("check", "sqlite:///runs.db", "study", "-n", "3"), "-n does not apply to the study study"),
+        (("suggest", "torn.json"), "torn.json is not a start or an HPO-B file"),
+        (("learn", "torn.json"), "torn.json is not an HPO-B file"),
+        (("reproduce", "claims", "--history", "svm"), "--history does not apply to claims"),
         (("reproduce", "similarities", "--history", "runs.csv", *CSV), "need meta-features"),
-        (("reproduce", "siamese", "--repetitions", "3"), "--repetitions is not for siamese"),
+        (("reproduce", "siamese", "--repetitions", "3"), "--repetitions does not apply to siamese"),
         (
             ("reproduce", "initializations", "--history", "runs.csv"),
-            "of runs of your own, name the columns with --task and --value",
+            "for runs of your own, name the columns with --task and --value",
         ),
         (("build", "metric", "--only", "wine", "irsi"), "there is no data set 'irsi' in svm; did you mean 'iris'"),
         (("build", "svm", "--out", "svm.csv"), "svm.csv must end in .parquet"),
@@ -127,9 +142,12 @@ def test_the_authors_folder_is_a_history(shared: Path, tmp_path: Path) -> None:
         (("import", "runs.csv", *CSV, "--space", "data.csv"), "data.csv is not a space"),
         (("import", "runs.csv", *CSV, "--space", "empty.json"), "empty.json is not a space"),
         (("learn", "empty.json"), "empty.json"),
-        (("suggest", "start.json", "-n", "5"), "start.json has 2 configurations"),
-        (("suggest", "svm", "--target", "y"), "--features gives"),
-        (("suggest", "svm", "--features", "data.csv"), "name the one with the classes as --target (of: a, b, y)"),
+        (("suggest", "start.json", "-n", "5"), "start.json has only 2 configurations"),
+        (("suggest", "svm", "--target", "y"), "the file that --features names; give both"),
+        (
+            ("suggest", "svm", "--features", "data.csv"),
+            "name the column that holds the classes with --target (of: a, b, y)",
+        ),
         (("suggest", "svm", "--features", "data.csv", "--target", "z"), "no column 'z'"),
         (("suggest", "svm", "--features", "none.csv", "--target", "z"), "no file none.csv"),
         (("export", "start.json", "--to", "hyperop"), "no export to 'hyperop'; did you mean 'hyperopt'"),
@@ -163,7 +181,7 @@ def test_suggest_from_a_start_and_from_a_history(folder: Path) -> None:
     assert json.loads(from_start.stdout) == [{"rate": 0.03, "kind": "a"}]
     with_data = headstart("suggest", "start.json", "--features", "data.csv", "--target", "y", cwd=folder)
     assert with_data.returncode == 0
-    assert "does not change them" in with_data.stderr
+    assert "data.csv has no effect" in with_data.stderr
     near = headstart(
         "suggest", "svm", "-n", "3", "--method", "nbi", "--features", "data.csv", "--target", "y", "--json", cwd=folder
     )
@@ -255,8 +273,8 @@ def test_a_full_disk_leaves_nothing_behind(folder: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
-def test_a_file_that_cannot_be_finished_leaves_the_old_one_as_it_was(folder: Path) -> None:
-    """A limit on the size of files stands for a disk that fills up while one is written."""
+def test_a_write_that_fails_keeps_the_old_file(folder: Path) -> None:
+    """A limit on file sizes stands for a disk that fills up during the write."""
     resource = pytest.importorskip("resource", reason="limits as on Unix")
     (folder / "points.json").write_text("old")
     before = sorted(folder.iterdir())

@@ -1,4 +1,4 @@
-"""The main job: real models are trained, and the left-out data set is really left out."""
+"""The demo trains real models, and the left-out data set is not in its history."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def history() -> hs.History:
     return hs.History.from_frame(frame, svm.space())
 
 
-def test_only_the_learned_search_knows_the_past(history: hs.History) -> None:
+def test_only_the_learned_search_has_a_history(history: hs.History) -> None:
     past = history.drop("wine")
     searches = {name: make(past, np.random.default_rng(0)) for name, make in demo.SEARCHES.items()}
     assert searches[demo.LEARNED].history is past
@@ -38,7 +38,7 @@ def test_only_the_learned_search_knows_the_past(history: hs.History) -> None:
         assert past.space.contains(search.ask())
 
 
-def test_curves_are_the_best_of_what_was_really_trained(history: hs.History) -> None:
+def test_curves_hold_the_best_error_of_the_trained_models(history: hs.History) -> None:
     outcome = demo.run("wine", trials=3, repeats=2, history=history)
     assert outcome.past.tasks == ["a", "b", "c"]
     part = svm.split(datasets.load("wine"))
@@ -49,14 +49,14 @@ def test_curves_are_the_best_of_what_was_really_trained(history: hs.History) -> 
         assert curve.min() >= outcome.best_error
 
 
-def test_the_seed_decides_everything(history: hs.History) -> None:
+def test_the_same_seed_gives_the_same_curves(history: hs.History) -> None:
     one, two, other = (demo.run("wine", trials=2, repeats=2, seed=seed, history=history) for seed in (3, 3, 4))
     for name in demo.SEARCHES:
         np.testing.assert_array_equal(one.curves[name], two.curves[name])
     assert not np.array_equal(one.curves[demo.COLD], other.curves[demo.COLD])
 
 
-def test_a_search_is_told_what_came_of_its_proposals() -> None:
+def test_a_search_receives_the_results_of_its_proposals() -> None:
     told = []
 
     class Downhill:
@@ -75,7 +75,7 @@ def test_a_search_is_told_what_came_of_its_proposals() -> None:
 @pytest.mark.parametrize(
     ("cold", "learned", "words"),
     [
-        ([0.5, 0.4], [0.4, 0.3], "needs 1 trial to reach what the cold start has after 2: 0.4000"),
+        ([0.5, 0.4], [0.4, 0.3], "needs 1 trial to match the cold start after 2: 0.4000"),
         ([0.5, 0.4], [0.5, 0.4], "needs 2 trials"),
         ([0.5, 0.2], [0.4, 0.3], "the cold start is ahead: 0.2000 against 0.3000"),
     ],
@@ -88,12 +88,12 @@ def test_the_verdict_says_who_won(cold: list[float], learned: list[float], words
     ("arguments", "words"),
     [
         ({"task": "vine"}, r"no task 'vine'; did you mean 'wine'\?"),
-        ({"trials": 0}, "trials must be at least 1, but got 0"),
-        ({"repeats": -1}, "repeats must be at least 1, but got -1"),
-        ({"seed": -1}, "seed must not be negative, but got -1"),
+        ({"trials": 0}, "trials must be a whole number of at least 1, but got 0"),
+        ({"repeats": -1}, "repeats must be a whole number of at least 1, but got -1"),
+        ({"seed": -1}, "seed must be a whole number of at least 0, but got -1"),
     ],
 )
-def test_bad_arguments_are_refused(history: hs.History, arguments: dict[str, object], words: str) -> None:
+def test_bad_arguments_are_rejected(history: hs.History, arguments: dict[str, object], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         demo.run(**{"task": "wine", "history": history, **arguments})  # type: ignore[arg-type]
 
@@ -125,4 +125,4 @@ def test_demo_as_json_is_the_same_every_time(tmp_path: Path) -> None:
     assert report["past_tasks"] == len(hs.library.load("svm")) - 1
     assert {len(curve) for curve in report["curves"].values()} == {3}
     assert hs.library.load("svm").space.contains(report["best_config"])
-    assert not list(tmp_path.iterdir())  # a picture only where one is asked for
+    assert not list(tmp_path.iterdir())  # no picture unless --out asks for one

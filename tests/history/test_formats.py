@@ -13,17 +13,18 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from test_history import assert_same
 
 import headstart as hs
 from headstart._support.files import read_json, replacing, write_json
 from headstart.datasets.features import FEATURE_NAMES
-from headstart.history import History
-from headstart.history.formats.authors import FEATURES, coarse, read_adaboost, read_svm
-from headstart.history.formats.hpob import read_hpob, write_hpob
-from headstart.history.history import build
+from headstart.errors import FormatError
+from headstart.history import History, build
+from headstart.history.formats import csv_files
+from headstart.history.formats.authors import FEATURES, coarse
+from headstart.history.sources import read_adaboost, read_hpob, read_svm
 from headstart.space import Categorical, Float, Int, Space
 from random_spaces import examples, spaces
-from test_history import assert_same
 
 some = examples(25)
 
@@ -119,24 +120,24 @@ def without(*path: str) -> Any:
         (without("features"), "h.parquet is damaged: its header has no 'features'"),
         (lambda t, h: (t, {**h, "space": {"a": {"type": "real"}}}), "is damaged: parameter 'a' must have a type"),
         (lambda t, h: (t, {**h, "space": 3}), "is damaged: a space in JSON is an object"),
-        (lambda t, h: (t, {**h, "direction": "up"}), "is damaged: the direction is 'up'"),
+        (lambda t, h: (t, {**h, "direction": "up"}), "is damaged: direction must be 'minimize'"),
         (lambda t, h: (t, {**h, "features": {"00": 3}}), "is damaged: "),
         (lambda t, h: (t, {**h, "features": 3}), "is damaged: "),
         (lambda t, h: (t.drop_columns(["value"]), h), "is damaged: it has no column 'value'"),
         (lambda t, h: (t.drop_columns(["config.n"]), h), "is damaged: it has no column 'config.n'"),
         (lambda t, h: (t.slice(0, 0), h), "is damaged: a history needs at least one evaluation"),
-        (lambda t, h: (_set(t, "value", pa.array(["x"] * len(t))), h), "'value' holds string instead of numbers"),
+        (lambda t, h: (_set(t, "value", pa.array(["x"] * len(t))), h), "'value' holds string, not numbers"),
         (lambda t, h: (_set(t, "value", pa.array([float("inf")] * len(t))), h), "has an infinite loss"),
         (lambda t, h: (_set(t, "task", pa.nulls(len(t), pa.string())), h), "an evaluation has no task"),
         (lambda t, h: (_set(t, "config.lr", pa.array([7.0] * len(t))), h), "'lr' does not fit Float [1e-05, 1]"),
         (lambda t, h: (_set(t, "config.text", pa.array(["z"] * len(t))), h), "'text' is 'z', which is not in"),
         (lambda t, h: (_set(t, "config.n", pa.nulls(len(t), pa.int64())), h), "'n' does not fit"),
-        (lambda t, h: (_set(t, "count", pa.array([0] * len(t))), h), "a count is a whole number from 1, but one is 0"),
-        (lambda t, h: (_set(t, "count", pa.nulls(len(t), pa.int64())), h), "a count is a whole number from 1"),
-        (lambda t, h: (t, {**h, "features": {"00": {"n": "x"}}}), "'n' of '00' is 'x' instead of a number"),
+        (lambda t, h: (_set(t, "count", pa.array([0] * len(t))), h), "of at least 1, but one is 0"),
+        (lambda t, h: (_set(t, "count", pa.nulls(len(t), pa.int64())), h), "a count must be a whole number"),
+        (lambda t, h: (t, {**h, "features": {"00": {"n": "x"}}}), "'n' of '00' is 'x', not a number"),
     ],
 )  # fmt: skip
-def test_a_damaged_parquet_file_is_refused(tmp_path: Path, change: Any, reason: str) -> None:
+def test_a_damaged_parquet_file_is_rejected(tmp_path: Path, change: Any, reason: str) -> None:
     with pytest.raises(ValueError) as caught:
         History.load(rewritten(tmp_path / "h.parquet", change))
     assert reason in str(caught.value)
@@ -146,7 +147,7 @@ def _set(table: Any, name: str, column: Any) -> Any:
     return table.set_column(table.column_names.index(name), name, column)
 
 
-def test_a_parquet_file_cut_off_in_the_middle_is_refused(tmp_path: Path) -> None:
+def test_a_truncated_parquet_file_is_rejected(tmp_path: Path) -> None:
     past().save(tmp_path / "h.parquet")
     whole = (tmp_path / "h.parquet").read_bytes()
     for share in (0.0, 0.1, 0.5, 0.9, 0.999):
@@ -155,7 +156,7 @@ def test_a_parquet_file_cut_off_in_the_middle_is_refused(tmp_path: Path) -> None
             History.load(tmp_path / "cut.parquet")
 
 
-def test_a_parquet_file_that_is_not_ours_is_refused(tmp_path: Path) -> None:
+def test_a_foreign_parquet_file_is_rejected(tmp_path: Path) -> None:
     pd.DataFrame({"a": [1]}).to_parquet(tmp_path / "other.parquet")
     with pytest.raises(ValueError, match=r"other\.parquet is a Parquet file, but not a history saved by headstart"):
         History.load(tmp_path / "other.parquet")
@@ -181,7 +182,7 @@ def test_files_that_are_not_there(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".csv"])
-def test_saving_into_nowhere_leaves_nothing(tmp_path: Path, suffix: str) -> None:
+def test_a_save_that_fails_leaves_no_file(tmp_path: Path, suffix: str) -> None:
     history = History.from_frame(pd.DataFrame({"task": ["t"], "n": [1], "value": [0.5]}), {"n": Int(1, 3)})
     with pytest.raises(FileNotFoundError, match=r"cannot write .*: the folder .* does not exist"):
         history.save(tmp_path / "missing" / f"h{suffix}")
@@ -207,7 +208,7 @@ def test_an_interrupted_save_keeps_the_old_file(tmp_path: Path, monkeypatch: pyt
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_what_json_cannot_hold_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+def test_values_that_json_lacks_are_rejected_before_anything_is_written(tmp_path: Path) -> None:
     with pytest.raises(TypeError, match="not JSON serializable"):
         past().with_info({"when": object()}).save(tmp_path / "h.parquet")
     with pytest.raises(ValueError, match="not JSON compliant"):
@@ -215,7 +216,7 @@ def test_what_json_cannot_hold_is_refused_before_anything_is_written(tmp_path: P
     assert list(tmp_path.iterdir()) == []
 
 
-def test_replacing_follows_links_and_leaves_ordinary_rights(tmp_path: Path) -> None:
+def test_replacing_follows_links_and_keeps_the_usual_permissions(tmp_path: Path) -> None:
     (tmp_path / "real.txt").write_text("old")
     (tmp_path / "link.txt").symlink_to(tmp_path / "real.txt")
     with replacing(tmp_path / "link.txt") as temporary:
@@ -261,12 +262,23 @@ def test_parameters_may_have_the_names_of_results(tmp_path: Path) -> None:
     assert_same(History.from_csv(tmp_path / "h.csv", space, "task_", "value_", count="count_"), history)
 
 
-def test_what_csv_cannot_tell_apart_is_refused(tmp_path: Path) -> None:
+def test_choices_that_look_the_same_in_csv_are_rejected(tmp_path: Path) -> None:
     clashes: list[list[Any]] = [[1, "1"], ["", "a"], [True, "True"]]
     for choices in clashes:
         history = build(Space({"c": Categorical(choices)}), tasks=["t"], V=np.zeros((1, 1)), losses=np.ones(1))
         with pytest.raises(ValueError, match=r"of 'c' would be ambiguous in a CSV file; save as \.parquet"):
             history.save(tmp_path / "h.csv")
+
+
+def test_a_csv_file_is_opened_once_and_every_cell_parsed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write(tmp_path / "r.csv", "task,x,y,value\na,1,0.5,1\na,2,0.25,2\nb,1,0.5,3\n")
+    opened, parsed = [], []
+    real_open, real_number = Path.open, csv_files._as_number
+    monkeypatch.setattr(Path, "open", lambda self, *args, **more: opened.append(self) or real_open(self, *args, **more))
+    monkeypatch.setattr(csv_files, "_as_number", lambda text: parsed.append(text) or real_number(text))
+    assert list(History.from_csv(path).space) == ["x", "y"]
+    assert opened == [path]
+    assert sorted(parsed) == sorted(["1", "2", "0.5", "0.25", "1", "2", "3"])  # each distinct cell of each column
 
 
 NUMBERS = Space({"n": Int(1, 9), "flag": Categorical([True, False]), "size": Categorical([1, 2.5])})
@@ -279,9 +291,9 @@ def csv(tmp_path: Path, text: str | bytes, **arguments: Any) -> History:
     return History.from_csv(path, NUMBERS, **arguments)
 
 
-def test_cells_are_read_by_what_the_space_says(tmp_path: Path) -> None:
+def test_the_space_decides_how_cells_are_read(tmp_path: Path) -> None:
     text = f"{HEADER}\r\nNA,1,True,1,0.5\r\nNA,2.0,false,2.50,\r\n\r\n007,9,true,1.0,1e-3\r\n"
-    history = csv(tmp_path, b"\xef\xbb\xbf" + text.encode())  # with the mark that Excel sets
+    history = csv(tmp_path, b"\xef\xbb\xbf" + text.encode())  # with the byte order mark of Excel
     assert history.tasks == ["007", "NA"]
     assert history.configs("NA") == [{"n": 1, "flag": True, "size": 1}, {"n": 2, "flag": False, "size": 2.5}]
     np.testing.assert_array_equal(history["NA"].losses, [0.5, np.nan])
@@ -325,12 +337,12 @@ def test_a_last_line_without_an_end_is_pointed_out(tmp_path: Path) -> None:
 # -- HPO-B ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("direction", ["minimize", "maximize"])
-def test_hpob_round_trip(tmp_path: Path, direction: str) -> None:
-    history = past(direction, failures=False)
-    write_hpob(history, tmp_path / "h.json", "5970")
+def test_hpob_rows_are_the_encoding_of_a_space(tmp_path: Path) -> None:
+    history = past("maximize", failures=False)
+    entries = {t.name: {"X": history.design(t.name).tolist(), "y": [[-loss] for loss in t.losses]} for t in history}
+    write_json(tmp_path / "h.json", {"5970": entries})
     back = read_hpob(tmp_path / "h.json", space=SPACE)
-    assert back.direction == "maximize"  # as the layout has it; the losses are the same
+    assert back.direction == "maximize"
     np.testing.assert_allclose(back.V, history.V, rtol=1e-12)
     for mine, theirs in zip(history, back, strict=True):
         np.testing.assert_array_equal(mine.losses, theirs.losses)
@@ -356,7 +368,7 @@ def test_hpob_as_published(tmp_path: Path) -> None:
     assert history["3549"].losses.tolist() == pytest.approx([-0.8, -0.8])
     assert history["3549"].counts.tolist() == [2, 1]
     assert history.notes == (
-        "took 4 evaluations on 2 tasks from search space '4796'",
+        "took 4 evaluations of 2 configurations on 2 tasks from search space '4796'; averaged 1 repeat",
         "left out 1 other search space",
     )
 
@@ -371,7 +383,7 @@ OFF = {"X": [[0.3, 1, 1, 0, 1]], "y": [1]}  # two choices at once
         ("{", {}, "is not an HPO-B file: it is not JSON or was cut off"),
         ([1], {}, "is not an HPO-B file: it must be an object of search spaces"),
         ({"a": 3}, {}, "is not an HPO-B file: it must be an object of search spaces"),
-        ({"a": {"t": ONE}, "b": {"t": {}}}, {}, "holds 2 search spaces; name one of a, b"),
+        ({"a": {"t": ONE}, "b": {"t": {}}}, {}, "holds 2 search spaces: a, b; name one with search_space="),
         ({"abc": {"t": ONE}}, {"search_space": "abd"}, "no search space 'abd'; did you mean 'abc'?"),
         ({"a": {"t": {"X": [[0]]}}}, {}, "data set 't' must hold numbers in X and y"),
         ({"a": {"t": {"X": [["u"]], "y": [1]}}}, {}, "data set 't' must hold numbers in X and y"),
@@ -391,17 +403,17 @@ def test_bad_hpob_files(tmp_path: Path, data: Any, arguments: dict[str, Any], re
 
 def test_infinite_and_missing_numbers_in_hpob_files(tmp_path: Path) -> None:
     (tmp_path / "h.json").write_text('{"a": {"t": {"X": [[NaN]], "y": [1]}}}')
-    with pytest.raises(ValueError, match="data set 't' has infinite values, or X has missing ones"):
+    with pytest.raises(ValueError, match="data set 't' has infinite values, or missing ones in X"):
         read_hpob(tmp_path / "h.json")
 
 
-def test_failed_trials_have_no_place_in_hpob(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="no place for failed trials, such as those of 00"):
-        write_hpob(past(), tmp_path / "h.json")
-    assert not (tmp_path / "h.json").exists()
+def test_a_start_file_is_not_an_hpob_file(tmp_path: Path) -> None:
+    hs.Start(Space({"x": Float(0, 1)}), [{"x": 0.5}]).save(tmp_path / "s.json")
+    with pytest.raises(FormatError, match=r"s\.json is a start file, not past runs; load it with hs\.Start\.load"):
+        read_hpob(tmp_path / "s.json")
 
 
-def test_json_files_name_themselves(tmp_path: Path) -> None:
+def test_errors_about_json_name_the_file(tmp_path: Path) -> None:
     (tmp_path / "x.json").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(ValueError, match=r"x\.json is not a start file: it is not JSON or was cut off"):
         read_json(tmp_path / "x.json", "a start file")
@@ -464,8 +476,8 @@ def test_the_svm_meta_data_set(shared: Path) -> None:
     assert sorted(set(history.V[:, 3][~np.isnan(history.V[:, 3])])) == list(range(2, 11))
 
 
-def test_the_coarse_grid_is_the_protocols(shared: Path) -> None:
-    """Kept by the columns of the file itself, to the letter of the protocol, and by `coarse`: the same 50."""
+def test_the_coarse_grid_follows_the_protocol(shared: Path) -> None:
+    """The protocol applied to the columns of the file, and `coarse`, keep the same 50 configurations."""
     raw = np.loadtxt(shared / "data" / "svm" / "wine")
     keep = np.ones(len(raw), dtype=bool)
     for column in raw[:, 4:7].T:
@@ -480,12 +492,12 @@ def test_the_coarse_grid_is_the_protocols(shared: Path) -> None:
     assert sorted(set(part.V[:, 3][~np.isnan(part.V[:, 3])])) == [2, 5, 8]
 
 
-def test_the_meta_features_have_the_names_of_our_own() -> None:
+def test_the_authors_meta_features_have_the_names_that_we_compute() -> None:
     assert sorted(FEATURES) == sorted(FEATURE_NAMES)
 
 
 def test_the_names_of_the_meta_features_fit_the_numbers(shared: Path) -> None:
-    """Each was scaled to [0, 1] over the data sets; what one says about another must still hold, up to that."""
+    """Identities between the meta-features must hold up to the scaling to [0, 1] over the data sets."""
     history = read_svm(shared / "data" / "svm")
     M = dict(zip(history.feature_names, history.feature_matrix().T, strict=True))
     assert set(history.feature_names) == set(FEATURES)
@@ -525,7 +537,7 @@ def test_the_adaboost_table(shared: Path) -> None:
     assert len(coarse(history).V) == 12
 
 
-# -- tables as people have them --------------------------------------------------------------------------------
+# -- tables as users have them ---------------------------------------------------------------------------------
 
 
 def write(path: Path, text: str) -> Path:
@@ -552,7 +564,7 @@ def test_a_file_that_save_wrote_is_read_with_its_counts_and_costs(tmp_path: Path
             np.testing.assert_array_equal(read[name].costs, history[name].costs)
 
 
-def test_what_is_said_of_counts_and_costs_comes_before_what_save_would_mean_by_them(tmp_path: Path) -> None:
+def test_options_for_counts_and_costs_override_the_columns_that_save_writes(tmp_path: Path) -> None:
     path = write(tmp_path / "r.csv", "task,x,value,count,cost\na,1,1,10,3\na,2,2,20,4\nb,1,1,10,5\nb,2,2,30,6\n")
     taken = hs.History.from_csv(path)
     assert list(taken.space) == ["x"]
@@ -566,12 +578,12 @@ def test_what_is_said_of_counts_and_costs_comes_before_what_save_would_mean_by_t
     assert list(hs.History.from_csv(path).space) == ["x", "count", "cost"]
 
 
-def test_a_file_without_names_is_refused(tmp_path: Path) -> None:
+def test_a_file_without_column_names_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="no column 'task'"):
         hs.History.from_csv(write(tmp_path / "r.csv", ",\n1,2\n"))
 
 
-def test_the_index_that_pandas_writes_is_left_out_and_said(tmp_path: Path) -> None:
+def test_the_index_that_pandas_writes_is_left_out_and_noted(tmp_path: Path) -> None:
     frame = pd.DataFrame({"task": list("ab"), "x": [1.0, 2.0], "value": [1.0, 2.0]})
     frame.to_csv(tmp_path / "r.csv")
     history = hs.History.from_csv(tmp_path / "r.csv")
@@ -579,7 +591,7 @@ def test_the_index_that_pandas_writes_is_left_out_and_said(tmp_path: Path) -> No
     assert "left out 1 column without a name" in history.notes
 
 
-def test_lines_are_counted_only_where_each_is_a_row(tmp_path: Path) -> None:
+def test_errors_give_line_numbers_only_if_every_line_is_a_row(tmp_path: Path) -> None:
     rows = "task,x,value\na,1,1\na,2,2\n"
     with pytest.raises(ValueError, match=r"r\.csv, line 4, column 'value'"):
         hs.History.from_csv(write(tmp_path / "r.csv", rows + "b,1,bad\n"))
@@ -588,17 +600,17 @@ def test_lines_are_counted_only_where_each_is_a_row(tmp_path: Path) -> None:
     assert len(hs.History.from_csv(write(tmp_path / "r.csv", "\n" + rows + "b,1,3\n"))) == 2
 
 
-def test_other_separators_and_names_that_are_missing_have_their_remedy(tmp_path: Path) -> None:
+def test_errors_about_separators_and_column_names_have_remedies(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="separated by ';' instead of commas"):
         hs.History.from_csv(write(tmp_path / "r.csv", "task;x;value\na;1;2\n"))
-    with pytest.raises(ValueError, match=r"no column 'task'.*name the one that holds the task with task="):
+    with pytest.raises(ValueError, match=r"no column 'task'.*name the column that holds the task with task="):
         hs.History.from_csv(write(tmp_path / "r.csv", "dataset,x,value\na,1,2\n"))
     frame = pd.DataFrame({"task": ["a", "b"], 0: [1.0, 2.0], "value": [1.0, 2.0]})
     with pytest.raises(ValueError, match="a column is called 0"):
         hs.History.from_frame(frame)
 
 
-def test_features_may_be_given_as_dicts_and_one_column_ignored_by_name() -> None:
+def test_features_may_be_dicts_and_ignore_may_be_one_name() -> None:
     frame = pd.DataFrame({"task": ["a", "b"], "x": [1.0, 2.0], "id": [1, 2], "value": [1.0, 2.0]})
     history = hs.History.from_frame(frame, ignore="id", features={"a": {"n": 3}, "b": {"n": 4}})
     assert list(history.space) == ["x"]
@@ -608,7 +620,7 @@ def test_features_may_be_given_as_dicts_and_one_column_ignored_by_name() -> None
             hs.History.from_frame(frame, ignore="id", features=features)
 
 
-def test_a_device_is_written_to_and_stays_a_device(tmp_path: Path) -> None:
+def test_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     read: list[str] = []
@@ -621,7 +633,7 @@ def test_a_device_is_written_to_and_stays_a_device(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["pipe"]
 
 
-def test_numbers_that_nothing_can_hold_are_refused_by_name(tmp_path: Path) -> None:
+def test_numbers_out_of_range_are_rejected_by_name(tmp_path: Path) -> None:
     huge = write(tmp_path / "h.json", '{"s": {"d": {"X": [[0.1], [1' + "0" * 400 + ']], "y": [1, 2]}}}')
     with pytest.raises(ValueError, match="data set 'd' must hold numbers"):
         read_hpob(huge)

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headstart.history import History, Task
-from headstart.history.history import build
+from headstart.history import History, Reading, Task, build
 from headstart.history.task import scale
 from headstart.space import Categorical, Float, Int, Space
+from program import python
 from random_spaces import examples
 
 some = examples(40)
@@ -56,10 +56,10 @@ def assert_same(a: History, b: History) -> None:
         assert dict(mine.features or {}) == dict(theirs.features or {})
 
 
-# -- what a history holds ------------------------------------------------------------------------------------
+# -- the content of a history --------------------------------------------------------------------------------
 
 
-def test_one_row_per_evaluation_ragged_tasks_repeats_and_failures() -> None:
+def test_tasks_of_different_sizes_with_repeats_and_failures() -> None:
     past = history()
     assert past.tasks == ["one", "three", "two"]
     assert len(past) == 3
@@ -74,7 +74,7 @@ def test_one_row_per_evaluation_ragged_tasks_repeats_and_failures() -> None:
     np.testing.assert_array_equal(past.Z, SPACE.encode_values(past.V))
 
 
-def test_what_was_taken_and_what_was_left_out_is_said_in_a_line_each(caplog: pytest.LogCaptureFixture) -> None:
+def test_the_notes_list_what_was_taken_and_what_was_left_out(caplog: pytest.LogCaptureFixture) -> None:
     table = frame([*ROWS, ("two", 3, "a", 0.5, 1.0)]).assign(host="h", day=3)
     with caplog.at_level(logging.INFO, logger="headstart"):
         past = History.from_frame(table, SPACE)
@@ -102,7 +102,7 @@ def test_repeats_are_averaged_over_successes() -> None:
     task = history(rows)["t"]
     assert task.losses[0] == pytest.approx(0.25)
     assert np.isnan(task.losses[1])
-    assert task.counts.tolist() == [4, 3]  # of how many evaluations: the failed repeat does not count
+    assert task.counts.tolist() == [4, 3]  # the failed repeat does not count
     equal = history([("t", 1, "a", None, 0.1)] * 3 + [("t", 2, "a", None, 0.2)])["t"]
     assert equal.losses[0] == 0.1  # exactly
 
@@ -134,7 +134,7 @@ def test_features_may_be_missing() -> None:
     assert history().feature_matrix().shape == (3, 0)
 
 
-def test_an_unknown_task_is_refused_with_a_suggestion() -> None:
+def test_an_unknown_task_is_an_error_with_a_suggestion() -> None:
     with pytest.raises(KeyError, match="no task 'threee'; did you mean 'three'"):
         history()["threee"]
 
@@ -172,8 +172,8 @@ def test_drop_and_only() -> None:
     past = history()
     left = past.drop("two")
     assert left.tasks == ["one", "three"]
-    assert past.tasks == ["one", "three", "two"]  # the old one is as it was
-    assert len(left.V) == 3  # configurations that nobody uses are gone
+    assert past.tasks == ["one", "three", "two"]  # the old history is unchanged
+    assert len(left.V) == 3  # configurations that no task uses are gone
     assert left.configs("one") == past.configs("one")
     assert_same(left, past.only(["three", "one"]))
     assert_same(past.drop("one", "two"), past.drop(["one", "two"]))
@@ -197,7 +197,7 @@ def test_drop_and_only() -> None:
         ),
     ],
 )
-def test_selections_that_make_no_sense_are_refused(act: Any, error: type[Exception], reason: str) -> None:
+def test_invalid_selections_are_rejected(act: Any, error: type[Exception], reason: str) -> None:
     with pytest.raises(error, match=reason):
         act(history())
 
@@ -209,13 +209,13 @@ def test_only_some_configurations() -> None:
     assert_same(some, history([row for row in ROWS if row[1] < 3]))
 
 
-def test_merge_pools_the_evaluations() -> None:
+def test_merge_joins_the_evaluations() -> None:
     whole = history()
     for cut in range(1, len(ROWS)):
         try:
             parts = history(ROWS[:cut]), history(ROWS[cut:])
         except ValueError:
-            continue  # a part in which a task has only failures
+            continue  # in one part, a task has only failures
         assert_same(parts[0].merge(parts[1]), whole)
         assert_same(parts[1].merge(parts[0]), whole)
     assert whole.merge(whole)["two"].counts.tolist() == [4, 2]
@@ -229,7 +229,7 @@ def test_merge_keeps_features_and_costs() -> None:
     assert dict(both.info) == {"a": 1, "b": 1, "c": 2}
 
 
-def test_merge_refuses_what_does_not_fit() -> None:
+def test_merge_rejects_other_spaces_and_directions() -> None:
     wider = Space({**SPACE, "n": Int(1, 99)})
     other = history().moved_to(wider)[0]
     with pytest.raises(ValueError, match="different spaces; bring one over first"):
@@ -238,7 +238,7 @@ def test_merge_refuses_what_does_not_fit() -> None:
     swapped = history().moved_to(Space(dict(reversed(list(SPACE.items())))))[0]
     with pytest.raises(ValueError, match="different spaces"):
         history().merge(swapped)
-    with pytest.raises(ValueError, match="one history is to minimize, the other to maximize"):
+    with pytest.raises(ValueError, match="one history minimises its values, the other maximises them"):
         history().merge(history(direction="maximize"))
 
 
@@ -248,7 +248,7 @@ def test_moving_to_another_space() -> None:
     assert moved.tasks == ["one", "three", "two"]
     assert moved.configs("one") == [{"size": 2, "k": "b", "x": 0.25}]
     assert [change.action for change in changes] == ["renamed", "kept", "kept"]
-    assert moved.notes[-1] == "left out 2 of 4 configurations, which the new space does not have"
+    assert moved.notes[-1] == "left out 2 of 4 configurations, which do not fit the new space"
     clipped = history().moved_to({**SPACE, "n": Int(5, 9)})[0]
     assert clipped["one"].losses.tolist() == [0.5, 0.2]  # n = 1 and n = 3 are one configuration now
     assert clipped["one"].counts.tolist() == [1, 1]
@@ -258,7 +258,7 @@ def test_tasks_that_lose_everything_are_named() -> None:
     only_a = {**SPACE, "k": Categorical(["a"]), "x": Float(0, 1)}
     moved, _ = history().moved_to(only_a)
     assert moved.tasks == ["one", "two"]
-    assert moved.notes[-1] == "left out 1 of 3 tasks, of which nothing is left: three"
+    assert moved.notes[-1] == "left out 1 of 3 tasks, which lost all their evaluations: three"
     with pytest.raises(ValueError, match=r"nothing can be carried over: k='a' is not in \{'c'\}"):
         history().moved_to({**SPACE, "k": Categorical(["c"]), "x": Float(0, 1)})
 
@@ -276,7 +276,7 @@ def test_scaling_worked_out_by_hand() -> None:
 
 
 @pytest.mark.parametrize("how", ["value", "rank"])
-def test_constant_losses_say_nothing(how: str) -> None:
+def test_constant_losses_are_scaled_to_zero(how: str) -> None:
     assert scale([2.0, 2.0, 2.0], how).tolist() == [0, 0, 0]
     assert scale([2.0, np.nan, 2.0], how).tolist() == [0, 1, 0]
     assert scale([7.0], how).tolist() == [0]
@@ -303,7 +303,7 @@ def test_scaling_stays_in_the_unit_interval_and_keeps_the_order(how: str, losses
         assert scaled[finite].max() == 1
 
 
-def test_scaling_refuses_another_way() -> None:
+def test_an_unknown_scaling_is_rejected() -> None:
     with pytest.raises(ValueError, match="how must be 'value' or 'rank', but got 'zscore'"):
         scale([1, 2], "zscore")
 
@@ -324,7 +324,7 @@ def test_nothing_can_be_changed() -> None:
     for mapping in (past.by_name, past.info, past["one"].features):
         with pytest.raises(TypeError):
             mapping["one"] = 1  # type: ignore[index]
-    past.tasks.clear()  # a list of one's own
+    past.tasks.clear()  # a copy
     assert len(past.tasks) == 3
 
 
@@ -398,7 +398,7 @@ def features(task: Any, *values: Any) -> pd.DataFrame:
         (changed("task", 4, None), {}, "row 4, column 'task': the task has no name"),
         (changed("value", 6, None), {}, "task 'three' has no usable evaluation: all of its trials failed"),
         (GOOD, {"direction": "up"}, "direction must be 'minimize' or 'maximize', but got 'up'"),
-        (GOOD.assign(c=0), {"count": "c"}, "column 'c': a count is a whole number from 1, but got 0 (and 6 more)"),
+        (GOOD.assign(c=0), {"count": "c"}, "'c': a count must be a whole number of at least 1, but got 0"),
         (GOOD, {"features": features(0, 1.0)}, "features must be a frame indexed by task"),
         (GOOD, {"features": features("one", "big")}, "feature 'f' of task 'one' must be a number, but got 'big'"),
         (GOOD, {"features": features("one", np.inf)}, "feature 'f' of task 'one' is inf"),
@@ -439,7 +439,30 @@ def test_histories_and_tasks_check_themselves() -> None:
         build(SPACE, tasks=[], V=np.zeros((0, 3)), losses=np.zeros(0))
 
 
-def test_other_libraries_spaces_are_taken_for_a_space() -> None:
+def test_importing_histories_loads_nothing_heavier_than_numpy() -> None:
+    heavy = "{'pandas', 'pyarrow', 'scipy', 'rich'}"
+    code = f"import sys; from headstart.history import Reading, build, read_history; print({heavy} & set(sys.modules))"
+    assert python(code).stdout == "set()\n"
+
+
+def test_columns_and_back() -> None:
+    past = history(features=pd.DataFrame({"f": [1.0]}, index=["one"]), info={"a": 1})
+    back = History.from_evaluations(past.evaluations())
+    assert_same(past, back)
+    assert (back.info, back.notes) == (past.info, past.notes)
+
+
+def test_reading_knows_which_options_were_given() -> None:
+    assert Reading().given == []
+    how = Reading(task="task", value="error", ignore="id", space=SPACE)
+    assert how.ignore == ("id",)
+    assert how.given == ["value", "ignore", "space"]
+    assert how.columns == {"task": "task", "value": "error"}
+    with pytest.raises(ValueError, match="direction must be 'minimize' or 'maximize', but got 'up'"):
+        Reading(direction="up")
+
+
+def test_spaces_of_other_libraries_are_accepted() -> None:
     from optuna.distributions import IntDistribution
 
     table = pd.DataFrame({"task": ["t", "t"], "n": [1, 2], "value": [0.1, 0.2]})

@@ -1,4 +1,4 @@
-"""What arguments must be, and words for when they are not."""
+"""Checks of arguments."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from headstart.errors import ArgumentError
 
 
 def whole(name: str, value: Any, least: int, *, or_none: bool = False) -> int:
-    """A whole number from `least` on, NumPy's included; True and False are none."""
+    """The value as an int; an error that names the argument unless it is a whole number of at least `least`."""
     if isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value >= least:
         return int(value)
     none = ", or None" if or_none else ""

@@ -1,4 +1,4 @@
-"""Minimise or maximise: everything inside minimises, and values are turned here, where they enter and leave."""
+"""Minimise or maximise. Everything inside minimises; `turned` converts values where they enter and leave."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from typing import Any, TypeVar
 from headstart.errors import ArgumentError
 
 DIRECTIONS = ("minimize", "maximize")
+VERBS = {"minimize": "minimises", "maximize": "maximises"}
 
 T = TypeVar("T")
 
 
 def checked_direction(direction: Any) -> str:
-    """The direction itself, if it is one."""
+    """The direction itself; an error if it is neither of the two."""
     if direction not in DIRECTIONS:
         raise ArgumentError(f"direction must be 'minimize' or 'maximize', but got {direction!r}")
     return str(direction)

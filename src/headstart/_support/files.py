@@ -1,6 +1,6 @@
-"""Files are written to a temporary name and renamed, so that none is ever half there.
+"""Files are written under a temporary name and then renamed, so that no file is ever half written.
 
-Arrays are kept raw, with a JSON header: a NumPy archive (.npz) whose entry `header` is the text. Nothing is pickled.
+Arrays are stored in a NumPy archive (.npz) whose entry `header` is JSON. Nothing is pickled.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from headstart.errors import FormatError
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Yields a temporary path in the same folder; it takes the place of `path` if the block succeeds.
+    """Yields a temporary path in the same folder, which replaces `path` if the block succeeds.
 
-    A device or a pipe, such as /dev/null, stays what it is: what was written goes into it.
+    A device or a pipe such as /dev/null is written to, not replaced.
     """
     if Path(path).exists() and not Path(path).is_file() and not Path(path).is_dir():
         with TemporaryDirectory() as folder:
@@ -48,7 +48,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def existing(path: str | os.PathLike[str]) -> Path:
-    """The path of a file that is to be read, once it is sure that there is one."""
+    """The path itself; an error unless it is the path of a file."""
     path = Path(path)
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder, not a file")
@@ -58,32 +58,32 @@ def existing(path: str | os.PathLike[str]) -> Path:
 
 
 def write_json(path: str | os.PathLike[str], data: Any) -> None:
-    """Readable JSON; NaN and infinity are refused rather than written as something nobody can read."""
+    """Write indented JSON; rejects NaN and infinity, which JSON does not have."""
     text = json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False)
     with replacing(path) as temporary:
         temporary.write_text(text + "\n", encoding="utf-8")
 
 
 def read_json(path: str | os.PathLike[str], what: str) -> Any:
-    """The content of a JSON file; `what` names it in the error when it is not one."""
+    """The content of a JSON file. `what` names the expected content in errors."""
     path = existing(path)
     try:
         return json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:  # JSON that does not parse, or bytes that are no text
+    except (ValueError, RecursionError) as error:  # ValueError: invalid JSON, or bytes that are not UTF-8
         raise FormatError(f"{path} is not {what}: it is not JSON or was cut off ({error})") from error
 
 
 def write_arrays(
     path: str | os.PathLike[str], header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]
 ) -> None:
-    """Named arrays and a header of plain JSON in one file; the same content gives the same bytes."""
+    """Write named arrays and a JSON header to one file. The same content gives the same bytes."""
     text = json.dumps(header, ensure_ascii=False, allow_nan=False, sort_keys=True)
     with replacing(path) as temporary, open(temporary, "wb") as file:
         np.savez(file, allow_pickle=False, header=np.frombuffer(text.encode(), dtype=np.uint8), **arrays)
 
 
 def read_arrays(path: str | os.PathLike[str], what: str) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
-    """Header and arrays of a file; `what` names it in the error when it is another kind of file, or damaged."""
+    """The header and the arrays of a file. `what` names the expected content in errors."""
     path = existing(path)
     try:
         with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:

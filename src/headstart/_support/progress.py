@@ -1,22 +1,20 @@
-"""How far a long job is: a bar on a terminal, a line now and then in a log. Always on standard error."""
+"""The progress of a long job on standard error: a bar on a terminal, a line every 15 seconds in a log."""
 
 from __future__ import annotations
 
-import os
-import shutil
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sized
+from contextlib import suppress
+from datetime import timedelta
 from types import TracebackType
-from typing import TextIO, TypeVar
+from typing import TextIO, TypeVar, cast
 
 from headstart.errors import ArgumentError
 
 T = TypeVar("T")
 
-BAR = 24  # characters
-REDRAW = 0.1  # seconds between two drawings on a terminal
-LOG = 15.0  # seconds between two lines in a log
+INTERVAL = 15.0  # seconds between two lines in a log
 
 
 def track(iterable: Iterable[T], total: int | None = None, label: str = "") -> Iterator[T]:
@@ -34,103 +32,94 @@ def track(iterable: Iterable[T], total: int | None = None, label: str = "") -> I
 
 
 class Progress:
-    """Progress by hand, for work that is not one loop.
+    """Progress for work that is not one loop.
 
     >>> with Progress(total=300, label="training") as progress:
     ...     progress.advance(note="wine")
     """
 
     def __init__(self, total: int | None = None, label: str = "", *, stream: TextIO | None = None) -> None:
-        """total: how many steps there will be, if that is known; stream: standard error unless given."""
+        """total: the number of steps, if known. stream: where to write, by default standard error."""
         if total is not None and total < 0:
             raise ArgumentError(f"total must not be negative, but got {total}")
-        self.total, self.label, self.done, self.note = total, label, 0, ""
-        self._stream = sys.stderr if stream is None else stream
-        self._terminal = _is_terminal(self._stream)
-        self._start = self._shown = time.monotonic()
-        self._closed = False
-        if self._terminal:
-            self._draw()
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+        from rich.progress import Progress as Bar
+        from rich.table import Column
+
+        self._stream = _Lenient(sys.stderr if stream is None else stream)
+        console = Console(file=cast(TextIO, self._stream))
+        self._live = self._stream.isatty() and not console.is_dumb_terminal
+        self._bar = Bar(
+            TextColumn("{task.description}", markup=False),
+            BarColumn(bar_width=24),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TimeRemainingColumn(),
+            TextColumn("{task.fields[note]}", markup=False, table_column=Column(ratio=1, no_wrap=True)),
+            console=console,
+            expand=True,
+            speed_estimate_period=3600.0,  # a step may take minutes
+            redirect_stdout=False,  # that output belongs to the work, and may go to a file
+            get_time=time.monotonic,
+            disable=not self._live,
+        )
+        self._id = self._bar.add_task(label, total=total, note="")
+        self._last_line = time.monotonic()
 
     def advance(self, steps: int = 1, note: str = "") -> None:
-        """Some steps more are done; note: a word on the latest."""
-        self.done, self.note = self.done + steps, note
-        now = time.monotonic()
-        if now - self._shown >= (REDRAW if self._terminal else LOG):
-            self._shown = now
-            self._draw()
-
-    def close(self) -> None:
-        """Show the final state and end the line."""
-        if self._closed:
-            return
-        self._closed, self.note = True, ""
-        if self._terminal or self.done:
-            self._draw()
-        if self._terminal:
-            self._write("\n")
+        """Count steps as done. note: the name or the result of the latest one."""
+        self._bar.update(self._id, advance=steps, note=note)
+        if not self._live and time.monotonic() - self._last_line >= INTERVAL:
+            self._last_line = time.monotonic()
+            self._write_line()
 
     def __enter__(self) -> Progress:
+        self._bar.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
     ) -> None:
-        self.close()
+        self._bar.update(self._id, note="")
+        self._bar.stop_task(self._id)
+        self._bar.stop()
+        if not self._live and self._bar.tasks[0].completed:
+            self._write_line()
 
-    def text(self) -> str:
-        """One line without the bar: `training 12/40, 0:31, about 1:12 left, wine`."""
-        elapsed = time.monotonic() - self._start
-        parts = [f"{self.label} {self.done}".strip() + ("" if self.total is None else f"/{self.total}")]
-        parts.append(clock(elapsed))
-        if not self._closed and self.total is not None and 0 < self.done < self.total:
-            parts.append(f"about {clock(elapsed / self.done * (self.total - self.done))} left")
-        return ", ".join([*parts, *([self.note] if self.note else [])])
+    def _write_line(self) -> None:
+        """One line for a log: `training 12/40, 0:00:31, about 0:01:12 left, wine`."""
+        task = self._bar.tasks[0]
+        steps = f"{task.completed:.0f}" if task.total is None else f"{task.completed:.0f}/{task.total:.0f}"
+        parts = [f"{task.description} {steps}".strip(), _clock(task.elapsed or 0.0)]
+        if task.stop_time is None and task.time_remaining:
+            parts.append(f"about {_clock(task.time_remaining)} left")
+        self._stream.write(", ".join([*parts, *filter(None, [task.fields["note"]])]) + "\n")
+        self._stream.flush()
 
-    def _draw(self) -> None:
-        if not self._terminal:
-            self._write(self.text() + "\n")
-            return
-        columns = shutil.get_terminal_size().columns
-        line = (self._bar() + self.text())[: columns - 1]
-        self._write(f"\r{line}\x1b[K")  # back to the margin, and erase what an earlier, longer line left
 
-    def _bar(self) -> str:
-        if not self.total:
-            return ""
-        full, empty = ("█", "░") if _can_write(self._stream, "█░") else ("#", ".")
-        filled = min(BAR, BAR * self.done // self.total)
-        return full * filled + empty * (BAR - filled) + " "
+def _clock(seconds: float) -> str:
+    return str(timedelta(seconds=round(seconds)))
 
-    def _write(self, text: str) -> None:
+
+class _Lenient:
+    """A stream that drops text it cannot write: a closed stream must not stop the work."""
+
+    def __init__(self, stream: TextIO | None) -> None:
+        self._stream = stream
+        self.encoding = getattr(stream, "encoding", None) or "utf-8"
+
+    def write(self, text: str) -> int:
+        with suppress(AttributeError, OSError, ValueError):
+            self._stream.write(text)  # type: ignore[union-attr]
+        return len(text)
+
+    def flush(self) -> None:
+        with suppress(AttributeError, OSError, ValueError):
+            self._stream.flush()  # type: ignore[union-attr]
+
+    def isatty(self) -> bool:
         try:
-            self._stream.write(text)
-            self._stream.flush()
-        except (AttributeError, OSError, ValueError):  # nobody is looking any more; the work goes on
-            pass
-
-
-def clock(seconds: float) -> str:
-    """A duration as people write it.
-
-    >>> clock(75), clock(3600)
-    ('1:15', '1:00:00')
-    """
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
-
-
-def _is_terminal(stream: TextIO) -> bool:
-    try:
-        return stream.isatty() and os.environ.get("TERM") != "dumb"
-    except (AttributeError, ValueError):  # no stream at all, or a closed one
-        return False
-
-
-def _can_write(stream: TextIO, text: str) -> bool:
-    try:
-        text.encode(getattr(stream, "encoding", None) or "ascii")
-    except (UnicodeEncodeError, LookupError):
-        return False
-    return True
+            return self._stream is not None and self._stream.isatty()
+        except ValueError:
+            return False

@@ -1,4 +1,4 @@
-"""One thread for linear algebra on small matrices: more gain nothing there, and lose much where cores are busy.
+"""One thread for linear algebra: on small matrices more threads gain nothing, and they cost much on busy cores.
 
 Work on many tasks is spread over processes instead, through joblib.
 """
@@ -22,7 +22,7 @@ def _controller() -> Any:
 
 
 def one_thread(function: Callable[P, R]) -> Callable[P, R]:
-    """The same function, with its linear algebra on one thread."""
+    """A decorator that runs the linear algebra of a function on one thread."""
 
     @wraps(function)
     def limited(*args: P.args, **kwargs: P.kwargs) -> R:

@@ -1,4 +1,4 @@
-"""Names for the types that every folder uses."""
+"""Types that every folder uses."""
 
 from __future__ import annotations
 
@@ -11,4 +11,4 @@ Scalar: TypeAlias = str | int | float | bool | None
 Array: TypeAlias = npt.NDArray[np.float64]
 Mask: TypeAlias = npt.NDArray[np.bool_]
 Rows: TypeAlias = npt.NDArray[np.intp]
-"""Positions of rows in a matrix."""
+"""Indices of rows in a matrix."""

@@ -1,4 +1,4 @@
-"""Words for messages and tables of text."""
+"""The wording of messages, and tables as plain text."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 
 def counted(n: int, thing: str, things: str | None = None) -> str:
-    """A number with its noun: 1 row, 2 rows, 1,000 rows; things: a plural that is not formed with s."""
+    """A number with its noun: 1 row, 2 rows, 1,000 rows. things: the plural, if it is irregular."""
     return f"{n:,} {thing if n == 1 else things or thing + 's'}"
 
 
 def some(names: Sequence[str], most: int = 5) -> str:
-    """A list of names, shortened."""
+    """The first few names of a list, and how many more there are."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more
 
@@ -25,7 +25,7 @@ def closest(name: str, names: Sequence[str]) -> str:
 
 
 def text_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, left: Sequence[int] = ()) -> str:
-    """A table as plain text; columns are aligned to the right, except those in `left`."""
+    """A table as plain text. Columns are aligned to the right, except those in `left`."""
     everything = [header, *rows]
     widths = [max(len(row[j]) for row in everything) for j in range(len(header))]
     lines = []

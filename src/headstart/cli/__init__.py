@@ -1,4 +1,4 @@
 """The command line: parse, call the library, print.
 
-May import: everything. Hands on: exit codes and text, nothing that another folder would import.
+May import: everything. Hands on: text and exit codes; no other folder imports it.
 """

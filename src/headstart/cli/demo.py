@@ -1,8 +1,7 @@
-"""The main job, small: tune a model on a data set as if it were new, with what the other data sets taught.
+"""The main job on a small scale: tune a model on a data set as if it were new, with past runs on other data sets.
 
-One data set is left out of the shipped history. Three searches tune a support vector machine on it, really
-training every model: random search; a model-based search from a cold start; and the same with what the other
-data sets taught, from the first trial on.
+One data set is left out of the shipped history. Three searches tune a support vector machine on it and train every
+model: random search, a model-based search from a cold start, and a model-based search that uses the history.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from headstart import library
+from headstart._support.arguments import whole
 from headstart._support.progress import Progress
 from headstart._support.threads import one_thread
 from headstart._support.types import Array
@@ -30,7 +30,7 @@ RANDOM, COLD, LEARNED = "random search", "cold start", "learned start"
 
 
 class Search(Protocol):
-    """Whatever proposes configurations one after the other and is told how good each one was."""
+    """Proposes configurations one after the other and receives the result of each."""
 
     def ask(self) -> Config: ...
 
@@ -38,7 +38,7 @@ class Search(Protocol):
 
 
 class RandomSearch:
-    """Configurations drawn from the whole space, whatever the results."""
+    """Draws configurations from the whole space and ignores the results."""
 
     def __init__(self, space: Space, rng: np.random.Generator) -> None:
         self._space, self._rng = space, rng
@@ -59,7 +59,7 @@ SEARCHES: Mapping[str, Callable[[History, np.random.Generator], Search]] = {
 
 @dataclass(frozen=True)
 class Outcome:
-    """What the searches reached: for each, the best error after every trial, (repeats, trials)."""
+    """The curves of the searches: for each, the best error after every trial, (repeats, trials)."""
 
     task: str
     past: History
@@ -75,7 +75,7 @@ class Outcome:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Repeats and trials."""
+        """The numbers of repeats and trials."""
         repeats, trials = next(iter(self.curves.values())).shape
         return repeats, trials
 
@@ -84,12 +84,8 @@ class Outcome:
 def run(
     task: str = "wdbc", *, trials: int = 20, repeats: int = 10, seed: int = 0, history: History | None = None
 ) -> Outcome:
-    """Leave `task` out of the history (the shipped `svm`, unless given) and tune it with every search."""
-    for name, value in (("trials", trials), ("repeats", repeats)):
-        if value < 1:
-            raise ArgumentError(f"{name} must be at least 1, but got {value}")
-    if seed < 0:
-        raise ArgumentError(f"seed must not be negative, but got {seed}")
+    """Leave `task` out of the history (by default the shipped `svm`) and tune it with every search."""
+    trials, repeats, seed = whole("trials", trials, 1), whole("repeats", repeats, 1), whole("seed", seed, 0)
     history = library.load("svm") if history is None else history
     if task not in history.tasks:
         known = ", ".join(history.tasks)
@@ -107,7 +103,7 @@ def run(
 
 
 class Objective:
-    """The test error of a support vector machine on one data set; each configuration is trained once."""
+    """The test error of a support vector machine on one data set. Each configuration is trained only once."""
 
     def __init__(self, part: svm.Split) -> None:
         self._part = part
@@ -123,7 +119,7 @@ class Objective:
 
 
 def best_so_far(search: Search, objective: Callable[[Config], float], trials: int, progress: Progress) -> Array:
-    """The curve of one search: the best value after 1, 2, … trials."""
+    """The curve of one search: its best value after 1, 2, … trials."""
     values = np.empty(trials)
     for trial in range(trials):
         config = search.ask()
@@ -133,14 +129,14 @@ def best_so_far(search: Search, objective: Callable[[Config], float], trials: in
     return np.minimum.accumulate(values)
 
 
-# -- what the user sees --------------------------------------------------------------------------------------
+# -- showing the outcome -------------------------------------------------------------------------------------
 
 
 def table(outcome: Outcome) -> str:
-    """The curves side by side, and what they come to in a sentence."""
+    """The curves side by side, and the verdict."""
     means, (repeats, _) = outcome.means, outcome.shape
     lines = [
-        f"An SVM for {outcome.task}, tuned with a history of {len(outcome.past)} other data sets.",
+        f"An SVM on {outcome.task}, tuned with a history of {len(outcome.past)} other data sets.",
         f"Test error of the best so far, mean of {repeats} repeats:",
         "",
         "trials" + "".join(f"{name:>16}" for name in means),
@@ -151,16 +147,16 @@ def table(outcome: Outcome) -> str:
 
 
 def verdict(cold: Array, learned: Array) -> str:
-    """How many trials from the learned start are worth all of those from the cold one."""
+    """How many trials the learned start needs to match the cold one."""
     reached = np.flatnonzero(learned <= cold[-1])
     if not len(reached):
         return f"After {len(cold)} trials the cold start is ahead: {cold[-1]:.4f} against {learned[-1]:.4f}."
     trials = "1 trial" if reached[0] == 0 else f"{reached[0] + 1} trials"
-    return f"The learned start needs {trials} to reach what the cold start has after {len(cold)}: {cold[-1]:.4f}."
+    return f"The learned start needs {trials} to match the cold start after {len(cold)}: {cold[-1]:.4f}."
 
 
 def as_json(outcome: Outcome) -> dict[str, Any]:
-    """The same for a program."""
+    """The outcome as JSON."""
     repeats, trials = outcome.shape
     return {
         "task": outcome.task,
@@ -175,7 +171,7 @@ def as_json(outcome: Outcome) -> dict[str, Any]:
 
 
 def draw(outcome: Outcome, path: Path) -> None:
-    """The mean curves, each with a band of one standard error, as a picture."""
+    """Draw the mean curves, each with a band of one standard error."""
     repeats, trials = outcome.shape
     x = np.arange(1, trials + 1)
     lines = [

@@ -1,14 +1,16 @@
-"""Options that several commands share, and what they stand for."""
+"""Options that several commands share."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from functools import partial
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headstart.errors import ArgumentError
+from headstart._support.direction import DIRECTIONS
+from headstart.errors import ArgumentError, FormatError
+from headstart.history.reading import Reading
 
 if TYPE_CHECKING:
     from headstart.history import History
@@ -16,12 +18,8 @@ if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 
 
-def add_json(parser: argparse.ArgumentParser, what: str = "the answer") -> None:
-    parser.add_argument("--json", action="store_true", help=f"print {what} as JSON")
-
-
 def command(commands: Commands, name: str, summary: str, example: str) -> argparse.ArgumentParser:
-    """The parser of one command: a sentence about what it does, and a line to copy."""
+    """The parser of one command, with a sentence on what it does and an example to copy."""
     parser = commands.add_parser(
         name,
         help=summary,
@@ -33,104 +31,139 @@ def command(commands: Commands, name: str, summary: str, example: str) -> argpar
     return parser
 
 
+def option_names(parser: argparse.ArgumentParser) -> dict[str, str]:
+    """The options of a command by the argument that they set: {"out": "--out", "n": "-n", …}."""
+    return {action.dest: action.option_strings[0] for action in parser._actions if action.option_strings}
+
+
+def reject(args: argparse.Namespace, why: str, *names: str) -> None:
+    """An error if one of these options is set: it would change nothing."""
+    for name in names:
+        if getattr(args, name) != args.parser.get_default(name):
+            raise ArgumentError(f"{option_names(args.parser)[name]} {why}")
+
+
+# -- options of one kind ---------------------------------------------------------------------------------------
+
+
+def add_json(parser: argparse.ArgumentParser, what: str = "the answer") -> None:
+    parser.add_argument("--json", action="store_true", help=f"print {what} as JSON")
+
+
 def add_out(parser: argparse.ArgumentParser, help: str, default: Path | None = None) -> None:
     parser.add_argument("--out", "-o", type=Path, default=default, metavar="PATH", help=help)
 
 
-def refuse(args: argparse.Namespace, why: str, **defaults: Any) -> None:
-    """Options that would change nothing are refused rather than passed over."""
-    for name, default in defaults.items():
-        if getattr(args, name) != default:
-            raise ArgumentError(f"--{name} {why}")
+def add_method(parser: argparse.ArgumentParser, help: str = "strategy") -> None:
+    parser.add_argument("--method", default="auto", metavar="NAME", help=f"{help} (default: auto)")
+
+
+def add_jobs(parser: argparse.ArgumentParser, default: int) -> None:
+    shown = "one per core" if default == -1 else default
+    parser.add_argument(
+        "--jobs", type=_jobs, default=default, metavar="N", help=f"number of processes (default: {shown})"
+    )
 
 
 def add_number(parser: argparse.ArgumentParser, flag: str, default: int, text: str, *, low: int = 1) -> None:
-    """An option for a whole number from `low` on."""
+    """An option for a whole number of at least `low`."""
     help = f"{text} (default: {default})"
-    parser.add_argument(flag, type=partial(whole, low=low), default=default, metavar="N", help=help)
+    parser.add_argument(flag, type=at_least(low), default=default, metavar="N", help=help)
 
 
 def add_seed(parser: argparse.ArgumentParser) -> None:
-    add_number(parser, "--seed", 0, "the same seed gives the same result", low=0)
+    add_number(parser, "--seed", 0, "random seed; the same seed gives the same result", low=0)
 
 
-def whole(text: str, low: int | None = None) -> int:
+def at_least(low: int) -> Callable[[str], int]:
+    """The type of an option for whole numbers of at least `low`."""
+
+    def parse(text: str) -> int:
+        if (number := _parsed(text)) < low:
+            raise argparse.ArgumentTypeError(f"must be at least {low}, but got {number}")
+        return number
+
+    return parse
+
+
+def _jobs(text: str) -> int:
+    """A number of processes as joblib counts them: -1 is one per core, -2 leaves one core free."""
+    if (number := _parsed(text)) == 0:
+        raise argparse.ArgumentTypeError("must not be 0; -1 is one process per core")
+    return number
+
+
+def _parsed(text: str) -> int:
     try:
-        number = int(text)
+        return int(text)
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
-    if low is not None and number < low:
-        raise argparse.ArgumentTypeError(f"must be at least {low}, but got {number}")
-    return number
-
-
-def jobs(text: str) -> int:
-    """A number of processes as joblib counts them: -1 is one per core, -2 leaves one core free."""
-    if (number := whole(text)) == 0:
-        raise argparse.ArgumentTypeError("0 processes do nothing; -1 is one per core")
-    return number
 
 
 # -- histories -------------------------------------------------------------------------------------------------
 
 KINDS = (
-    "a history that ships with the package, a Parquet file saved by headstart, a CSV file, an Optuna storage (URL or "
-    "file), an HPO-B file (.json), or the authors' folder of SVM files"
+    "the name of a history that ships with the package, a Parquet file saved by headstart, a CSV file, an Optuna "
+    "storage (URL or file), an HPO-B file (.json), or the folder of the authors' SVM files"
 )
+
+# The fields of `Reading` that are options. They have the same names and defaults.
+READING: dict[str, dict[str, Any]] = {
+    "task": {"metavar": "COLUMN", "help": f"CSV: column that names the task (default: {Reading.task})"},
+    "value": {"metavar": "COLUMN", "help": f"CSV: column that holds the result (default: {Reading.value})"},
+    "cost": {"metavar": "COLUMN", "help": "CSV: column that holds the cost of the evaluation"},
+    "ignore": {"metavar": "COLUMN", "nargs": "+", "help": "CSV: columns that are not parameters"},
+    "space": {"metavar": "PATH", "type": Path, "help": "search space as JSON (default: inferred from the runs)"},
+    "direction": {"choices": DIRECTIONS, "help": "CSV: whether lower or higher results are better (default: minimize); "
+                  "Optuna: which studies to read"},
+    "studies": {"metavar": "PATTERN", "nargs": "+", "help": "Optuna: read only these studies, such as 'svm-*'"},
+}  # fmt: skip
 
 
 def add_history(parser: argparse.ArgumentParser, more: str = "") -> None:
-    """The argument HISTORY, which is anything, and how to read it where that is left open."""
+    """The argument HISTORY, and the options for reading it."""
     parser.add_argument("history", help=more + KINDS)
     add_reading(parser)
 
 
 def add_reading(parser: argparse.ArgumentParser) -> None:
-    how = parser.add_argument_group("how to read the history")
-    how.add_argument("--task", default="task", metavar="COLUMN", help="CSV: which task (default: task)")
-    how.add_argument("--value", default="value", metavar="COLUMN", help="CSV: the result (default: value)")
-    how.add_argument("--cost", metavar="COLUMN", help="CSV: what the evaluation cost")
-    how.add_argument("--ignore", nargs="+", default=(), metavar="COLUMN", help="CSV: columns that are no parameters")
-    how.add_argument("--space", type=Path, metavar="PATH", help="a space as JSON (default: told from the runs)")
-    how.add_argument("--direction", choices=["minimize", "maximize"], help="of CSV (default: minimize) or Optuna")
-    how.add_argument("--studies", nargs="+", metavar="PATTERN", help="Optuna: only these studies, as in 'svm-*'")
+    group = parser.add_argument_group("how to read the history")
+    for name, settings in READING.items():
+        group.add_argument(f"--{name}", default=getattr(Reading, name), **settings)
 
 
-AS_IT_IS = {
-    "task": "task", "value": "value", "cost": None, "ignore": (), "space": None, "direction": None, "studies": None
-}  # fmt: skip
-
-
-def reading(args: argparse.Namespace) -> Any:
-    from headstart.history.sources import Reading
-
-    return Reading(args.task, args.value, args.cost, args.ignore, args.space, args.direction, args.studies)
+def reading(args: argparse.Namespace) -> Reading:
+    """The options for reading a history as one record."""
+    return Reading(**{name: getattr(args, name) for name in READING})
 
 
 def history_of(args: argparse.Namespace) -> History:
-    """The history that was named; what an import took and left out is said on standard error."""
+    """The history that the command line names. For runs of another format, the notes go to standard error."""
     from headstart import library
-    from headstart.history.sources import read_history
+    from headstart.history import read_history
 
     history = read_history(args.history, reading(args))
     if args.history not in library.names() and not args.history.lower().endswith(".parquet"):
-        told = "" if args.space else f"\nthe space told from it: {history.space}"
-        print("\n".join(history.notes) + told, file=sys.stderr)
+        inferred = "" if args.space else f"\nthe search space inferred from it: {history.space}"
+        print("\n".join(history.notes) + inferred, file=sys.stderr)
     return history
+
+
+# -- the new data set ------------------------------------------------------------------------------------------
 
 
 def add_data(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--features", type=Path, metavar="CSV", help="the new data set, for methods that use its features"
+        "--features", type=Path, metavar="CSV", help="the new data set, for methods that use its meta-features"
     )
-    parser.add_argument("--target", metavar="COLUMN", help="the column of CSV that holds the classes")
+    parser.add_argument("--target", metavar="COLUMN", help="column of that file that holds the classes")
 
 
 def data_features(args: argparse.Namespace) -> dict[str, float] | None:
-    """The meta-features of the data set that was given, if one was."""
+    """The meta-features of the data set that `--features` names, or None."""
     if args.features is None:
         if args.target is not None:
-            raise ArgumentError("--target names a column of the file that --features gives; give that too")
+            raise ArgumentError("--target names a column of the file that --features names; give both")
         return None
     import pandas as pd
 
@@ -141,11 +174,13 @@ def data_features(args: argparse.Namespace) -> dict[str, float] | None:
     try:
         frame = pd.read_csv(existing(args.features))
     except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
-        raise ArgumentError(f"{args.features} is not a readable CSV file: {error}") from error
+        raise FormatError(f"{args.features} is not a readable CSV file: {error}") from error
     if args.target not in frame:
         names = [str(name) for name in frame.columns]
-        said = f"has no column {args.target!r}{closest(args.target, names)}" if args.target else "has a target column"
-        raise ArgumentError(
-            f"{args.features} {said}; name the one with the classes as --target (of: {', '.join(names)})"
+        problem = (
+            f"{args.features} has no column {args.target!r}{closest(args.target, names)}"
+            if args.target
+            else (f"--features {args.features} needs --target")
         )
+        raise ArgumentError(f"{problem}; name the column that holds the classes with --target (of: {', '.join(names)})")
     return metafeatures(frame.drop(columns=args.target), frame[args.target])

@@ -1,6 +1,6 @@
-"""What the command line prints: colour and rules on a terminal, plain text in a pipe or a file.
+"""Output of the command line: colours and rules on a terminal, plain text in a pipe or a file.
 
-The text is the same in both, so that nothing is lost when it is piped; the one module that imports rich.
+The text is the same in both.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def colourful() -> bool:
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]], *, left: Sequence[int] = ()) -> None:
-    """Print a table; columns are aligned to the right, except those in `left`."""
+    """Print a table. Columns are aligned to the right, except those in `left`."""
     if not colourful():
         print(text_table(header, rows, left=left))
         return
@@ -38,7 +38,7 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]], *, left: Sequenc
 
 
 def say(text: str, *, good: bool | None = None) -> None:
-    """Print a sentence; green or red on a terminal if it is good or bad news."""
+    """Print a sentence, on a terminal in green if it is good news and in yellow if it is bad."""
     if not colourful() or good is None:
         print(text)
         return
@@ -49,6 +49,6 @@ def say(text: str, *, good: bool | None = None) -> None:
 
 
 def sparkline(values: Sequence[float], high: float) -> str:
-    """A curve between 0 and `high` in one line."""
+    """A curve between 0 and `high` as one line of block characters."""
     top = len(BARS) - 1
     return "".join(BARS[min(top, max(0, round(top * value / high)))] if high > 0 else BARS[0] for value in values)

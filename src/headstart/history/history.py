@@ -1,15 +1,15 @@
 """Past runs: which configurations were tried on which tasks, and how well each did.
 
-| symbol | name       | shape    | meaning                                                                     |
-| ------ | ---------- | -------- | --------------------------------------------------------------------------- |
-| V, Z   | —          | (u, ·)   | the distinct configurations of all tasks, as values and encoded (space.py)  |
-| rows   | rows       | (n_D,)   | which of them were tried on task D                                          |
-| f_D    | losses     | (n_D,)   | what came out, minimised; NaN is a failed trial                             |
-|        | counts     | (n_D,)   | how many evaluations each loss is the mean of                               |
-| m_D    | features   | name → x | what is known about the task itself                                         |
+| symbol | name     | shape    | meaning                                                                         |
+| ------ | -------- | -------- | ------------------------------------------------------------------------------- |
+| V, Z   | V, Z     | (m, ·)   | the distinct configurations of all tasks, as values and encoded (`space.space`) |
+|        | rows     | (n_D,)   | which of them were tried on task D                                              |
+| f_D    | losses   | (n_D,)   | their losses; NaN for a failed trial                                            |
+|        | counts   | (n_D,)   | how many evaluations each loss is the mean of                                   |
+| M_D    | features | name → x | the meta-features of the task                                                   |
 
-Tasks are kept in the order of their names and configurations in the order of their values, so that nothing
-learned from a history depends on the order in which it was written down.
+Tasks are sorted by name and configurations by value, so nothing learned from a history depends on the order in which it
+was recorded.
 """
 
 from __future__ import annotations
@@ -26,16 +26,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from headstart._support.direction import DIRECTIONS
+from headstart._support.direction import VERBS, checked_direction
 from headstart._support.log import log
-from headstart._support.types import Array
-from headstart._support.wording import closest
-from headstart.errors import HistoryError
-from headstart.history.repeats import averaged
+from headstart._support.types import Array, Mask
+from headstart._support.wording import closest, counted, some
+from headstart.errors import ArgumentError, HistoryError
+from headstart.history.evaluations import Evaluations
+from headstart.history.formats import took_and_left
+from headstart.history.reading import Reading
 from headstart.history.task import Features, Task, frozen
 from headstart.space import Change, Config, Space, as_space
 from headstart.space.reconciliation import reconcile_values
-from headstart.space.rows import distinct
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class History:
-    """Past runs on one space; immutable. Make one with `from_frame`, `from_csv`, `load`, `from_optuna` …"""
+    """Past runs on one search space; immutable. Make one with `from_frame`, `from_csv`, `load`, `from_optuna` …"""
 
     space: Space
     V: Array
@@ -53,8 +54,7 @@ class History:
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.direction not in DIRECTIONS:
-            raise HistoryError(f"direction must be 'minimize' or 'maximize', but got {self.direction!r}")
+        checked_direction(self.direction)
         if not self.by_name:
             raise HistoryError("a history needs at least one task")
         tasks = {name: self.by_name[name] for name in sorted(self.by_name)}
@@ -108,22 +108,22 @@ class History:
 
     @cached_property
     def feature_names(self) -> list[str]:
-        """Every feature that some task has."""
+        """The names of all meta-features that any task has."""
         return sorted({name for task in self for name in (task.features or {})})
 
     def feature_matrix(self) -> Array:
-        """Tasks × features, NaN where one is missing."""
+        """M, (tasks, features), with NaN where a feature is missing."""
         rows = [[(task.features or {}).get(name, math.nan) for name in self.feature_names] for task in self]
         return np.array(rows, dtype=float).reshape(len(self), len(self.feature_names))
 
     # -- new histories from old --------------------------------------------------------------------------
 
     def only(self, names: str | Iterable[str]) -> History:
-        """These tasks alone."""
+        """A history of these tasks alone."""
         return self._with_tasks({name: self[name] for name in _listed(names)})
 
     def drop(self, *names: str | Iterable[str]) -> History:
-        """All but these tasks."""
+        """A history without these tasks."""
         gone = {self[name].name for group in names for name in _listed(group)}
         if len(gone) == len(self):
             raise HistoryError("cannot drop every task of a history")
@@ -139,25 +139,25 @@ class History:
         kept = {name: replace(task, rows=moved[task.rows]) for name, task in tasks.items()}
         return replace(self, V=self.V[used], by_name=kept)
 
-    def only_configs(self, keep: npt.NDArray[np.bool_]) -> History:
+    def only_configs(self, keep: Mask) -> History:
         """Only the configurations (rows of V) that a mask marks; every task must have tried one of them."""
         if len(keep) != len(self.V):
-            raise HistoryError(f"the mask has {len(keep)} entries for {len(self.V)} configurations")
+            raise ArgumentError(f"the mask has {len(keep)} entries for {len(self.V)} configurations")
         return self._rebuilt(self.V, np.asarray(keep, dtype=bool), self.space)
 
     def merge(self, other: History) -> History:
-        """Both histories; evaluations of a task that is in both are pooled, the features of `self` come first."""
+        """Both histories in one: their evaluations together. Where both have a feature, that of `self` counts."""
         if self.space != other.space:
-            raise HistoryError("the histories have different spaces; bring one over first: other.moved_to(space)[0]")
+            raise HistoryError("the histories have different spaces", "bring one over first: other.moved_to(space)[0]")
         if self.direction != other.direction:
-            raise HistoryError(f"one history is to {self.direction}, the other to {other.direction}")
+            ours, theirs = VERBS[self.direction], VERBS[other.direction]
+            raise HistoryError(f"one history {ours} its values, the other {theirs} them")
         features: dict[str, dict[str, float]] = {}
         for task in (*other, *self):
             features.setdefault(task.name, {}).update(task.features or {})
-        parts = [_long(history) for history in (self, other)]
-        joined = {key: np.concatenate([part[key] for part in parts]) for key in parts[0]}
         notes = tuple(dict.fromkeys((*self.notes, *other.notes)))
-        return _build(self.space, joined, features, self.direction, info={**other.info, **self.info}, notes=notes)
+        both = self.evaluations().and_those_of(other.evaluations())
+        return History.from_evaluations(replace(both, features=features, info={**other.info, **self.info}, notes=notes))
 
     def moved_to(
         self, space: Any, *, rename: Mapping[str, str] | None = None, fill: Mapping[str, Any] | None = None
@@ -170,32 +170,67 @@ class History:
             raise HistoryError(f"nothing can be carried over: {next(iter(reasons.values()))}")
         notes = []
         if reasons:
-            notes.append(f"left out {len(reasons):,} of {len(V):,} configurations, which the new space does not have")
+            notes.append(f"left out {len(reasons):,} of {len(V):,} configurations, which do not fit the new space")
         if lost := [name for name in self.tasks if name not in left]:
-            notes.append(f"left out {len(lost)} of {len(self)} tasks, of which nothing is left: {', '.join(lost[:5])}")
+            notes.append(f"left out {len(lost)} of {len(self)} tasks, which lost all their evaluations: {some(lost)}")
         kept = replace(self, by_name={name: self[name] for name in left}, notes=(*self.notes, *notes))
         return kept._rebuilt(V, keep, space), changes
 
-    def _rebuilt(self, V: Array, keep: npt.NDArray[np.bool_], space: Space) -> History:
-        """The same evaluations with other values, as far as their configurations are kept."""
+    def _rebuilt(self, V: Array, keep: Mask, space: Space) -> History:
+        """The evaluations of the kept configurations, which have other values now."""
         rows = np.concatenate([task.rows for task in self])
-        long = {key: column[keep[rows]] for key, column in {**_long(self), "V": V[rows]}.items()}
-        if missing := set(self.tasks) - set(long["task"].tolist()):
+        every, kept = self.evaluations(), keep[rows]
+        if missing := set(self.tasks) - set(every.tasks[kept].tolist()):
             raise HistoryError(f"task {min(missing)!r} has tried none of the configurations")
-        features = {task.name: task.features for task in self if task.features}
-        return _build(space, long, features, self.direction, info=self.info, notes=self.notes)
+        return History.from_evaluations(replace(every, space=space, V=V[rows]).where(kept))
 
     def with_info(self, info: Mapping[str, Any]) -> History:
-        """The same history with more said about where it comes from."""
+        """The same history with more information about its origin."""
         return replace(self, info={**self.info, **info})
 
     def with_notes(self, *notes: str) -> History:
-        """The same history with more lines on what was taken and left out; they are logged, too."""
+        """The same history with more notes on what was taken and left out. The notes are logged, too."""
         for note in notes:
             log.info("%s", note)
         return replace(self, notes=(*self.notes, *notes))
 
     # -- in and out --------------------------------------------------------------------------------------
+
+    @classmethod
+    def from_evaluations(cls, runs: Evaluations) -> History:
+        """A history from columns. Repeats of a configuration on a task are averaged."""
+        V, tasks = runs.gathered()
+        history = cls(runs.space, V, tasks, runs.direction, runs.info)
+        if not runs.source:
+            return replace(history, notes=tuple(runs.notes))
+        return history.with_notes(*history._account(runs), *runs.notes)
+
+    def _account(self, runs: Evaluations) -> tuple[str, str]:
+        """What was taken from a source, and what was left out."""
+        took = f"{counted(len(runs), 'evaluation')} of {counted(len(self.V), 'configuration')}"
+        took += f" on {counted(len(self), 'task')} from {runs.source}"
+        if repeats := len(runs) - sum(map(len, self)):
+            took += f"; averaged {counted(repeats, 'repeat')}"
+        if failed := int(np.isnan(runs.losses).sum()):
+            took += f"; {counted(failed, 'trial')} without a value taken as failed"
+        return took_and_left(took, runs.left_out)
+
+    def evaluations(self) -> Evaluations:
+        """The history in columns, one entry per task and configuration."""
+        tasks = list(self)
+        blank = [np.full(len(task), np.nan) if task.costs is None else task.costs for task in tasks]
+        return Evaluations(
+            self.space,
+            np.repeat(np.array(self.tasks, dtype=object), [len(task) for task in tasks]),
+            self.V[np.concatenate([task.rows for task in tasks])],
+            np.concatenate([task.losses for task in tasks]),
+            np.concatenate([task.counts for task in tasks]),
+            costs=None if all(task.costs is None for task in tasks) else np.concatenate(blank),
+            features={task.name: task.features for task in tasks if task.features},
+            direction=self.direction,
+            info=self.info,
+            notes=self.notes,
+        )
 
     @classmethod
     def from_frame(
@@ -214,15 +249,22 @@ class History:
     ) -> History:
         """A history from a table with one row per evaluation.
 
-        space: None: told from the columns that are left and not in `ignore` (see `headstart.space.guessing`).
-        task, value: the columns with the task's name and the result; cost, count (optional): what it cost, and
-        of how many evaluations it is the mean. features: a frame indexed by task, or a dict of dicts. A missing
-        parameter is inactive, a missing value a failed trial; repeats of a configuration on a task are averaged.
-        """
-        from headstart.history.formats.tables import Columns, from_frame
+        space: the search space; None infers it from the columns that no other argument names (see
+            `headstart.space.infer_space`).
+        task, value: the columns that hold the name of the task and the result.
+        features: the meta-features of the tasks, as a frame indexed by task or a dict of dicts.
+        direction: "minimize" or "maximize" the result.
+        cost, count: the columns that hold the cost, and the number of evaluations that the result is the mean of.
+        ignore: columns that are not parameters.
+        info: the origin of the runs; any dict that JSON can hold.
 
-        columns = Columns(task, value, cost, count)
-        return from_frame(frame, space, columns, ignore=ignore, features=features, direction=direction, info=info)
+        An empty parameter is inactive, an empty result a failed trial. Repeats of a configuration on a task are
+        averaged.
+        """
+        from headstart.history.formats.frames import read_frame
+
+        how = Reading(task, value, cost, ignore, space, checked_direction(direction), count=count)
+        return cls.from_evaluations(read_frame(frame, how, features=features, info=info))
 
     @classmethod
     def from_csv(
@@ -241,12 +283,12 @@ class History:
     ) -> History:
         """A history from a CSV file; the arguments are those of `from_frame`.
 
-        Of a file that `save` wrote, the last columns are taken for the counts and costs that they are.
+        In a file that `save` wrote, the columns `count` and `cost` are recognised.
         """
-        from headstart.history.formats.tables import Columns, read_csv
+        from headstart.history.formats.csv_files import read_csv
 
-        columns = Columns(task, value, cost, count)
-        return read_csv(path, space, columns, ignore=ignore, features=features, direction=direction, info=info)
+        how = Reading(task, value, cost, ignore, space, checked_direction(direction), count=count)
+        return cls.from_evaluations(read_csv(path, how, features=features, info=info))
 
     @classmethod
     def from_optuna(
@@ -260,37 +302,38 @@ class History:
         """A history from Optuna studies, one task each.
 
         past: a storage URL, file or object, a study, or a list of studies. studies: names, or patterns such as
-        "svm-*". direction: needed if there are studies of both. space: instead of the one told from the trials.
+        "svm-*". direction: which studies to read if there are some of each. space: replaces the space inferred from the
+        trials.
 
-        Complete trials count with their value, failed ones as the worst seen; pruned and unfinished ones are left
-        out. Ranges and choices that changed from study to study are united, and a parameter that a study does not
-        have takes the middle of its range. Features are those that `hs.optuna.describe` wrote.
+        Complete trials count with their value, failed ones as the worst seen; pruned and unfinished ones are left out.
+        If ranges or choices differ between studies, the space has all of them. A parameter that a study does not have
+        takes the middle of its range. Features are those that `hs.optuna.describe` wrote.
         """
-        adapter = import_module("headstart.adapters.optuna")  # by name: adapters stand above histories
+        adapter = import_module("headstart.adapters.optuna")  # by name, because adapters may import histories
         history: History = adapter.read(past, studies, direction=direction, space=space)
         return history
 
     def to_frame(self) -> pd.DataFrame:
         """One row per task and configuration, in the user's units and direction."""
-        from headstart.history.formats.tables import to_frame
+        from headstart.history.formats.frames import to_frame
 
-        return to_frame(self)
+        return to_frame(self.evaluations())
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """One Parquet file with everything in it, the space included (or a plain table: *.csv)."""
+        """Write everything, the space included, to one Parquet file, or a plain table to *.csv."""
         if str(path).endswith(".csv"):
-            from headstart.history.formats.tables import write_csv as write
+            from headstart.history.formats.csv_files import write_csv as write
         else:
             from headstart.history.formats.parquet import write
 
-        write(self, path)
+        write(self.evaluations(), path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> History:
-        """What `save` wrote to a Parquet file."""
+        """Read a Parquet file that `save` wrote."""
         from headstart.history.formats.parquet import read
 
-        return read(path)
+        return cls.from_evaluations(read(path))
 
 
 def build(
@@ -306,92 +349,39 @@ def build(
     info: Mapping[str, Any] | None = None,
     notes: Sequence[str] = (),
 ) -> History:
-    """A history from columns with one entry per evaluation; losses are already turned to minimise."""
+    """A history from columns with one entry per evaluation; see `Evaluations`."""
     n = len(losses)
-    if not n:
-        raise HistoryError("a history needs at least one evaluation")
-    long: dict[str, npt.NDArray[Any]] = {
-        "task": np.asarray(tasks, dtype=object),
-        "V": np.asarray(V, dtype=float),
-        "loss": np.where(np.isnan(losses), np.nan, np.asarray(losses, dtype=float) + 0.0),  # one NaN, one zero
-        "count": np.ones(n, dtype=np.int64) if counts is None else np.asarray(counts, dtype=np.int64),
-        "cost": np.full(n, np.nan) if costs is None else np.asarray(costs, dtype=float),
-    }
-    return _build(space, long, features or {}, direction, info=info or {}, notes=tuple(notes))
-
-
-def _build(
-    space: Space,
-    long: Mapping[str, npt.NDArray[Any]],
-    features: Mapping[str, Features],
-    direction: str,
-    *,
-    info: Mapping[str, Any],
-    notes: tuple[str, ...],
-) -> History:
-    """Distinct configurations, repeats averaged, one Task per name."""
-    import pandas as pd
-
-    if np.isinf(long["loss"]).any():
-        name = long["task"][np.isinf(long["loss"])][0]
-        raise HistoryError(f"task {name!r} has an infinite loss; use NaN for a failed trial")
-    if failed_only := _tasks_without_success(long):
-        raise HistoryError(f"task {min(failed_only)!r} has no usable evaluation: all of its trials failed")
-    V, config = distinct(long["V"])
-    codes, names = pd.factorize(long["task"], sort=True)
-    key, mean = averaged(codes.astype(np.int64) * len(V) + config, long)
-    task_of, rows = np.divmod(key, len(V))
-    bounds = np.searchsorted(task_of, np.arange(len(names) + 1))
-    has_cost = bool(np.isfinite(mean["cost"]).any())
-    tasks = {}
-    for i, name in enumerate(map(str, names)):
-        part = slice(bounds[i], bounds[i + 1])
-        tasks[name] = Task(
-            name,
-            rows[part],
-            mean["loss"][part],
-            mean["count"][part],
-            mean["cost"][part] if has_cost else None,
-            features.get(name) or None,
+    return History.from_evaluations(
+        Evaluations(
+            space,
+            np.asarray(tasks, dtype=object),
+            np.asarray(V, dtype=float),
+            np.asarray(losses, dtype=float),
+            np.ones(n, dtype=np.int64) if counts is None else np.asarray(counts, dtype=np.int64),
+            costs=None if costs is None else np.asarray(costs, dtype=float),
+            features=features or {},
+            direction=direction,
+            info=info or {},
+            notes=notes,
         )
-    return History(space, V, tasks, direction, info, notes)
-
-
-def _tasks_without_success(long: Mapping[str, npt.NDArray[Any]]) -> set[str]:
-    if np.isfinite(long["loss"]).all():
-        return set()
-    return set(long["task"].tolist()) - set(long["task"][np.isfinite(long["loss"])].tolist())
-
-
-def _long(history: History) -> dict[str, npt.NDArray[Any]]:
-    """A history as columns with one entry per evaluation."""
-    tasks = list(history)
-    rows = np.concatenate([task.rows for task in tasks])
-    long: dict[str, npt.NDArray[Any]] = {
-        "task": np.repeat(np.array(history.tasks, dtype=object), [len(task) for task in tasks]),
-        "V": history.V[rows],
-        "loss": np.concatenate([task.losses for task in tasks]),
-        "count": np.concatenate([task.counts for task in tasks]),
-        "cost": np.concatenate([np.full(len(task), np.nan) if task.costs is None else task.costs for task in tasks]),
-    }
-    return long
+    )
 
 
 def checked(history: Any) -> History:
-    """The history itself, if it is one."""
+    """The history itself; an error if it is something else."""
     if not isinstance(history, History):
-        raise HistoryError(
-            f"history must be a headstart.History, but got {type(history).__name__}; make one with History.from_frame, "
-            "from_csv, from_optuna or load"
+        raise ArgumentError(
+            f"history must be a headstart.History, but got {type(history).__name__}",
+            "make one with History.from_frame, from_csv, from_optuna or load",
         )
     return history
 
 
 def checked_features(features: Any) -> Features | None:
-    """Meta-features as they are asked for: None, or a number for every name."""
+    """The meta-features themselves: None, or a number for every name."""
     if features is not None and not isinstance(features, Mapping):
-        raise HistoryError(
-            f"features must be a dict such as hs.metafeatures(X, y) gives, but got {type(features).__name__}"
+        raise ArgumentError(
+            f"features must be a dict such as hs.metafeatures(X, y) returns, but got {type(features).__name__}"
         )
     return features
 

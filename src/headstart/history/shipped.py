@@ -1,4 +1,4 @@
-"""The histories that ship with the package: files in `headstart/library`."""
+"""The histories that ship with the package, as files in `headstart/library`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def names() -> list[str]:
 
 
 def load(name: str) -> History:
-    """A history that ships with the package."""
+    """Load a shipped history by name."""
     there = names()
     if name not in there:
         known = ", ".join(map(repr, there)) or "none"

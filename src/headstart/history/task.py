@@ -1,4 +1,4 @@
-"""One past run: what was tried on one task, with losses that can be compared with those of other tasks."""
+"""One past run: the configurations tried on one task, and their losses, scaled so that tasks can be compared."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ import numpy as np
 import numpy.typing as npt
 
 from headstart._support.types import Array, Rows
-from headstart.errors import HistoryError
+from headstart.errors import ArgumentError, HistoryError
 
 Features: TypeAlias = Mapping[str, float]
-"""Meta-features of a task by name."""
+"""The meta-features of a task, by name."""
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """One past run: rows of the history's configurations with their losses. Its arrays are read-only."""
+    """One past run: losses of configurations, which are rows of the history's V. The arrays are read-only."""
 
     name: str
     rows: Rows
@@ -38,11 +38,11 @@ class Task:
         if self.features is not None:
             object.__setattr__(self, "features", MappingProxyType(dict(self.features)))
         if np.isinf(self.losses).any():
-            raise HistoryError(f"task {self.name!r} has an infinite loss; use NaN for a failed trial")
+            raise HistoryError(f"task {self.name!r} has an infinite loss", "use NaN for a failed trial")
         if not np.isfinite(self.losses).any():
             raise HistoryError(f"task {self.name!r} has no usable evaluation: all of its trials failed")
 
-    def __reduce__(self) -> tuple[Any, ...]:  # pickles would lose that the arrays are read-only
+    def __reduce__(self) -> tuple[Any, ...]:  # a plain pickle would forget that the arrays are read-only
         features = None if self.features is None else dict(self.features)
         return Task, (self.name, self.rows, self.losses, self.counts, self.costs, features)
 
@@ -51,18 +51,18 @@ class Task:
 
     @property
     def best(self) -> int:
-        """The position of the best evaluation (the first of equals)."""
+        """The index of the best evaluation, the first one among equals."""
         return int(np.nanargmin(self.losses))
 
     def scaled(self, how: str = "value") -> Array:
-        """Losses on [0, 1]: 0 the task's best, 1 its worst; see `scale`."""
+        """The losses scaled to [0, 1], from the best of the task to its worst; see `scale`."""
         return scale(self.losses, how)
 
 
 def scale(losses: npt.ArrayLike, how: str = "value") -> Array:
-    """Losses of one task to [0, 1], by value (eq. 9) or by rank (equal losses share theirs).
+    """The losses of one task scaled to [0, 1], by value (eq. 9) or by rank (equal losses share a rank).
 
-    Failed trials count as the worst seen: 1. A task whose losses are all equal says nothing: 0 for each of them.
+    Failed trials get 1, like the worst loss seen. If all losses are equal, each gets 0.
     """
     values: Array = np.asarray(losses, dtype=float)
     finite = np.isfinite(values)
@@ -73,7 +73,7 @@ def scale(losses: npt.ArrayLike, how: str = "value") -> Array:
 
         values = rankdata(np.where(finite, values, np.inf))
     elif how != "value":
-        raise HistoryError(f"how must be 'value' or 'rank', but got {how!r}")
+        raise ArgumentError(f"how must be 'value' or 'rank', but got {how!r}")
     low, high = float(values[finite].min()), float(values[finite].max())
     if not math.isfinite(high - low):  # the range itself overflows
         values, low, high = values / 4, low / 4, high / 4
@@ -83,7 +83,7 @@ def scale(losses: npt.ArrayLike, how: str = "value") -> Array:
 
 
 def frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """The array itself if it is read-only, or a read-only copy."""
+    """The array itself if it is read-only, otherwise a read-only copy."""
     if array.flags.writeable:
         array = array.copy()
         array.flags.writeable = False

@@ -1,6 +1,6 @@
-"""File formats: tables (data frames, CSV), Parquet, HPO-B's JSON, and the files of the papers' authors.
+"""File formats: data frames, CSV, Parquet, the JSON of HPO-B, and the files of the papers' authors.
 
-Every reader says in two lines what it took and what it left out. They are the first notes of the history.
+Readers return `Evaluations`, from which a `History` builds itself, and writers take them.
 """
 
 from __future__ import annotations
@@ -9,5 +9,5 @@ from collections.abc import Sequence
 
 
 def took_and_left(took: str, left: Sequence[str]) -> tuple[str, str]:
-    """The two lines."""
+    """The first two notes of every history that was read from elsewhere."""
     return f"took {took}", f"left out {'; '.join(left) or 'nothing'}"

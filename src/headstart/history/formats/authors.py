@@ -1,29 +1,32 @@
 """The meta-data sets of the papers, as their authors published them.
 
-Wistuba, Schilling, Schmidt-Thieme (2015, 2016). The SVM files: one per data set, one line per configuration,
-29 numbers a line: accuracy; indicators of the RBF, polynomial and linear kernel; log2(C)/6; log10(γ)/4 and
-log10(degree), 0 where the kernel has none; 22 meta-features, scaled to [0, 1] over the data sets. AdaBoost: a
-table with the columns dataset, iterations, product_terms, error.
+Wistuba, Schilling, Schmidt-Thieme (2015, 2016). The SVM data is one file per data set with one line per configuration.
+A line has 29 numbers: accuracy; indicators of the RBF, polynomial and linear kernel; log2(C)/6; log10(γ)/4 and
+log10(degree), 0 where the kernel has none; 22 meta-features, scaled to [0, 1] over the data sets. The AdaBoost data is
+one CSV file with the columns dataset, iterations, product_terms and error.
 """
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from headstart._support.types import Array, Mask
 from headstart.errors import FormatError
-from headstart.history.formats import took_and_left
-from headstart.history.formats.tables import Columns, read_csv
-from headstart.history.history import History, build
+from headstart.history.evaluations import Evaluations
+from headstart.history.formats.csv_files import read_csv
+from headstart.history.reading import Reading
 from headstart.space import Categorical, Float, Int, Space
 
-# The order is not that of Table I. It was found by the identities between the columns (log n, d/n, 1/classes …
-# hold to 1e-15) and by rank correlation with the meta-features of the same data sets from other sources.
+if TYPE_CHECKING:
+    from headstart.history.history import History
+
+# The files do not follow the order of Table I. This one was found from identities between the columns (log n, d/n,
+# 1/classes … hold to 1e-15) and from rank correlation with meta-features of the same data sets from other sources.
 FEATURES = (
     "class_cross_entropy",
     "number_of_classes",
@@ -65,8 +68,8 @@ def svm_space() -> Space:
     )
 
 
-def read_svm(folder: str | os.PathLike[str]) -> History:
-    """The folder of SVM files as a history of error rates, with the meta-features under the names of Table I."""
+def read_svm(folder: str | os.PathLike[str]) -> Evaluations:
+    """The error rates in a folder of SVM files, with the meta-features under the names of Table I."""
     folder = Path(folder)
     if not folder.is_dir():
         raise FileNotFoundError(f"there is no folder {folder}")
@@ -76,25 +79,22 @@ def read_svm(folder: str | os.PathLike[str]) -> History:
     tables = {path.name: _read_table(path) for path in files}
     space = svm_space()
     rows = np.concatenate(list(tables.values()))
-    history = build(
+    return Evaluations(
         space,
-        tasks=np.repeat(np.array(list(tables), dtype=object), [len(table) for table in tables.values()]),
-        V=space.to_values(_native(rows)),
-        losses=np.round(1.0 - rows[:, 0], 10),
+        np.repeat(np.array(list(tables), dtype=object), [len(table) for table in tables.values()]),
+        space.to_values(_native(rows)),
+        np.round(1.0 - rows[:, 0], 10),
+        np.ones(len(rows), dtype=np.int64),
         features={name: dict(zip(FEATURES, table[0, 7:].tolist(), strict=True)) for name, table in tables.items()},
+        source=f"{folder.name} (error rates, and {len(FEATURES)} meta-features scaled to [0, 1] as published)",
     )
-    took = (
-        f"{len(rows):,} error rates (1 - accuracy) of {len(history.V)} configurations on {len(history)} data sets "
-        f"and {len(FEATURES)} meta-features as published, scaled to [0, 1], from {folder.name}"
-    )
-    return history.with_notes(*took_and_left(took, []))
 
 
 def _read_table(path: Path) -> Array:
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except UnicodeDecodeError as error:
-        raise FormatError(f"{path.name} is not one of the SVM files: it is no text") from error
+        raise FormatError(f"{path.name} is not one of the SVM files: it is not text") from error
     if not lines:
         raise FormatError(f"{path.name} is empty")
     rows = []
@@ -110,7 +110,7 @@ def _read_table(path: Path) -> Array:
             )
     table = np.array(rows)
     if not np.isfinite(table).all() or (table[:, 1:4].sum(axis=1) != 1).any():
-        raise FormatError(f"{path.name} is not one of the SVM files: each line names one kernel and finite numbers")
+        raise FormatError(f"{path.name} is not one of the SVM files: a line must have one kernel and finite numbers")
     return table
 
 
@@ -133,17 +133,17 @@ def adaboost_space() -> Space:
     return Space({"iterations": Int(2, 10_000, log=True), "product_terms": Int(2, 30, log=True)})
 
 
-def read_adaboost(path: str | os.PathLike[str]) -> History:
-    """The table of AdaBoost results as a history of error rates."""
-    return read_csv(path, adaboost_space(), Columns(task="dataset", value="error"))
+def read_adaboost(path: str | os.PathLike[str], features: Any = None) -> Evaluations:
+    """The error rates in the AdaBoost table. It has no meta-features; pass `features` to add some."""
+    return read_csv(path, Reading(task="dataset", value="error", space=adaboost_space()), features=features)
 
 
 def coarse(history: History) -> History:
-    """Only the configurations of the papers' coarse grid, on which they see the training data sets.
+    """Only the configurations on the coarse grid of the papers, the ones they see of the training data sets.
 
-    The papers' protocol: a configuration is kept if each of its numeric columns is 0 or has an index of 1
-    modulo 3 among the sorted different values of that column. The column is the logarithm where the parameter
-    has a log scale, and 0 where it is inactive; so C = 1 and γ = 1 are always kept. 50 of the SVM's 288 remain.
+    The papers' protocol keeps a configuration if each of its numeric columns is 0 or has an index of 1 modulo 3 among
+    the sorted distinct values of that column. The column is the logarithm if the parameter has a log scale, and 0 where
+    it is inactive; so C = 1 and γ = 1 are always kept. 50 of the 288 SVM configurations remain.
     """
     keep: Mask = np.ones(len(history.V), dtype=bool)
     for j, parameter in enumerate(history.space.values()):

@@ -10,25 +10,29 @@ from typing import Any
 
 import numpy as np
 
-from headstart._support.files import read_json, write_json
+from headstart._support.direction import turned
+from headstart._support.files import read_json
 from headstart._support.types import Array
 from headstart._support.wording import closest, counted, some
 from headstart.errors import FormatError
-from headstart.history.formats import took_and_left
-from headstart.history.history import History, build
+from headstart.history.evaluations import Evaluations
 from headstart.space import Float, Space, as_space
 
 
-def read_hpob(path: str | os.PathLike[str], search_space: str | None = None, *, space: Any = None) -> History:
-    """One search space of an HPO-B file, maximised as there.
+def read_hpob(path: str | os.PathLike[str], search_space: str | None = None, *, space: Any = None) -> Evaluations:
+    """One search space of an HPO-B file, to be maximised as published.
 
-    The parameters are x0, x1, … on [0, 1], unless a space is given whose encoding the rows are.
+    space: the space whose encoding the rows are; by default x0, x1, … on [0, 1].
     """
     data = read_json(path, "an HPO-B file")
+    if isinstance(data, dict) and data.get("headstart") == "start":
+        raise FormatError(f"{path} is a start file, not past runs", "load it with {load_start}")
     if not isinstance(data, dict) or not data or not all(isinstance(e, dict) and e for e in data.values()):
         raise FormatError(f"{path} is not an HPO-B file: it must be an object of search spaces with data sets")
     if search_space is None and len(data) > 1:
-        raise FormatError(f"{path} holds {len(data)} search spaces; name one of {some(sorted(data), 20)}")
+        raise FormatError(
+            f"{path} holds {len(data)} search spaces: {some(sorted(data), 20)}", "name one with {search_space}"
+        )
     search_space = next(iter(data)) if search_space is None else search_space
     if search_space not in data:
         raise FormatError(f"{path} has no search space {search_space!r}{closest(search_space, list(data))}")
@@ -38,30 +42,16 @@ def read_hpob(path: str | os.PathLike[str], search_space: str | None = None, *, 
         raise FormatError(f"search space {search_space!r} has rows of different lengths: {widths}")
     space = _unit_cube(widths[0]) if space is None else as_space(space)
     Z, y = (np.concatenate(parts) for parts in zip(*entries.values(), strict=True))
-    history = build(
+    return Evaluations(
         space,
-        tasks=np.repeat(np.array(list(entries), dtype=object), [len(y) for _, y in entries.values()]),
-        V=_values(space, Z),
-        losses=-y,
+        np.repeat(np.array(list(entries), dtype=object), [len(y) for _, y in entries.values()]),
+        _values(space, Z),
+        turned(y, "maximize"),
+        np.ones(len(y), dtype=np.int64),
         direction="maximize",
+        source=f"search space {search_space!r}",
+        left_out=[counted(len(data) - 1, "other search space")] if len(data) > 1 else [],
     )
-    took = f"{counted(len(Z), 'evaluation')} on {counted(len(entries), 'task')} from search space {search_space!r}"
-    left = [counted(len(data) - 1, "other search space")] if len(data) > 1 else []
-    return history.with_notes(*took_and_left(took, left))
-
-
-def write_hpob(history: History, path: str | os.PathLike[str], search_space: str = "headstart") -> None:
-    """A history in the same layout: encoded configurations, and values turned so that larger is better."""
-    if failed := [task.name for task in history if np.isnan(task.losses).any()]:
-        raise FormatError(
-            f"HPO-B's layout has no place for failed trials, such as those of {some(failed)}; "
-            f"leave these tasks out: history.drop(...)"
-        )
-    entries = {
-        task.name: {"X": history.design(task.name).tolist(), "y": [[float(-loss)] for loss in task.losses]}
-        for task in history
-    }
-    write_json(path, {search_space: entries})
 
 
 def _read_entry(name: str, entry: Any) -> tuple[Array, Array]:
@@ -73,7 +63,7 @@ def _read_entry(name: str, entry: Any) -> tuple[Array, Array]:
     if X.ndim != 2 or len(X) != len(y):
         raise FormatError(f"data set {name!r} has X of shape {X.shape} and {len(y)} values in y")
     if not np.isfinite(X).all() or np.isinf(y).any():
-        raise FormatError(f"data set {name!r} has infinite values, or X has missing ones")
+        raise FormatError(f"data set {name!r} has infinite values, or missing ones in X")
     return X, y
 
 
@@ -82,7 +72,7 @@ def _unit_cube(d: int) -> Space:
 
 
 def _values(space: Space, Z: Array) -> Array:
-    """The values that rows encode; an error if they are no encoding of this space."""
+    """The values that the rows encode; an error if they are not an encoding of this space."""
     if space.width != Z.shape[1]:
         raise FormatError(f"the file has {Z.shape[1]} columns, but the space encodes to {space.width}")
     if space == _unit_cube(space.width):
@@ -91,5 +81,7 @@ def _values(space: Space, Z: Array) -> Array:
     off = np.abs(space.encode_values(V) - Z).max(axis=1)
     if (off > 1e-6).any():
         row = int(np.flatnonzero(off > 1e-6)[0])
-        raise FormatError(f"evaluation {row} is not a configuration of this space: it is off by {off[row]:.3g}")
+        raise FormatError(
+            f"evaluation {row} is not a configuration of this space: its encoding is off by {off[row]:.3g}"
+        )
     return V

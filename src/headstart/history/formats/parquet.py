@@ -1,8 +1,8 @@
 """A history as one Parquet file.
 
-It holds one row per task and configuration (`task`, `value`, `count`, `cost`, and a column `config.NAME` per
-parameter) and, as JSON in its schema, the space, the direction, the meta-features and the provenance. Choices
-that are not text stand there as JSON.
+It has one row per task and configuration, with the columns `task`, `value`, `count`, `cost`, and `config.NAME` for each
+parameter. The space, the direction, the meta-features and the provenance are in the schema's metadata as JSON. Choices
+that are not text are written as JSON.
 """
 
 from __future__ import annotations
@@ -17,41 +17,38 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from headstart import __version__
-from headstart._support.direction import DIRECTIONS
+from headstart._support.direction import checked_direction, turned
 from headstart._support.files import existing, replacing
 from headstart._support.types import Array
 from headstart.errors import FormatError
-from headstart.history.formats.tables import results
-from headstart.history.history import History, build
+from headstart.history.evaluations import Evaluations
+from headstart.history.formats.frames import results
 from headstart.space import Categorical, Int, Space
 
 _KEY = b"headstart"
 _FORMAT = 1
 
 
-def write(history: History, path: str | os.PathLike[str]) -> None:
+def write(runs: Evaluations, path: str | os.PathLike[str]) -> None:
     """See `History.save`."""
     header = {
         "format": _FORMAT,
         "version": __version__,
-        "space": history.space.to_json(),
-        "direction": history.direction,
-        "features": {task.name: dict(task.features) for task in history if task.features},
-        "info": dict(history.info),
-        "notes": list(history.notes),
+        "space": runs.space.to_json(),
+        "direction": runs.direction,
+        "features": {name: dict(features) for name, features in runs.features.items()},
+        "info": dict(runs.info),
+        "notes": list(runs.notes),
     }
-    table = pa.table(_arrow_columns(history))
+    table = pa.table(_arrow_columns(runs))
     table = table.replace_schema_metadata({_KEY: json.dumps(header, allow_nan=False).encode()})
     with replacing(path) as temporary:
         pq.write_table(table, temporary, compression="zstd")
 
 
-def _arrow_columns(history: History) -> dict[str, Any]:
-    rows = np.concatenate([task.rows for task in history])
-    codes = np.repeat(np.arange(len(history)), [len(task) for task in history]).astype(np.int32)
-    columns: dict[str, Any] = {"task": pa.DictionaryArray.from_arrays(codes, history.tasks)}
-    for j, (name, parameter) in enumerate(history.space.items()):
-        v = history.V[rows, j]
+def _arrow_columns(runs: Evaluations) -> dict[str, Any]:
+    columns: dict[str, Any] = {"task": pa.array(runs.tasks, pa.string()).dictionary_encode()}
+    for v, (name, parameter) in zip(runs.V.T, runs.space.items(), strict=True):
         inactive = np.isnan(v)
         if isinstance(parameter, Categorical):
             indices = pa.array(np.where(inactive, 0, v).astype(np.int32), mask=inactive)
@@ -60,7 +57,7 @@ def _arrow_columns(history: History) -> dict[str, Any]:
             columns[f"config.{name}"] = pa.array(np.where(inactive, 0, v).astype(np.int64), mask=inactive)
         else:
             columns[f"config.{name}"] = pa.array(v, mask=inactive)
-    for name, column in results(history).items():
+    for name, column in results(runs).items():
         columns[name] = pa.array(column, mask=np.isnan(column) if column.dtype.kind == "f" else None)
     return columns
 
@@ -72,11 +69,11 @@ def _labels(parameter: Categorical) -> list[str]:
     return [json.dumps(choice) for choice in parameter.choices]
 
 
-def read(path: str | os.PathLike[str]) -> History:
+def read(path: str | os.PathLike[str]) -> Evaluations:
     """See `History.load`."""
     path = existing(path)
     if path.suffix == ".csv":
-        raise FormatError(f"{path.name} is a CSV file; read it with History.from_csv")
+        raise FormatError(f"{path.name} is a CSV file", "read it with History.from_csv")
     try:
         table = pq.read_table(path)
     except (pa.ArrowException, OSError) as error:
@@ -84,7 +81,7 @@ def read(path: str | os.PathLike[str]) -> History:
         raise FormatError(f"{path.name} is not a Parquet file, is damaged or was cut off ({reason})") from error
     header = _read_header(table, path.name)
     try:
-        return _read_history(table, header)
+        return _read_evaluations(table, header)
     except (KeyError, TypeError, ValueError, AttributeError, pa.ArrowException) as error:
         raise FormatError(f"{path.name} is damaged: {error}") from error
 
@@ -93,8 +90,8 @@ def _read_header(table: pa.Table, name: str) -> dict[str, Any]:
     raw = (table.schema.metadata or {}).get(_KEY)
     if raw is None:
         raise FormatError(
-            f"{name} is a Parquet file, but not a history saved by headstart; "
-            "read it with pandas and pass the frame to History.from_frame with its space"
+            f"{name} is a Parquet file, but not a history saved by headstart",
+            "read it with pandas and pass it to History.from_frame as {frame}",
         )
     try:
         header = json.loads(raw)
@@ -105,8 +102,9 @@ def _read_header(table: pa.Table, name: str) -> dict[str, Any]:
         raise FormatError(f"{name} is damaged: its header has no format number")
     if found > _FORMAT:
         raise FormatError(
-            f"{name} was saved in format {found} by headstart {header.get('version')}; this is headstart "
-            f"{__version__}, which reads format {_FORMAT}: install a newer one"
+            f"{name} was saved in format {found} by headstart {header.get('version')}, but headstart {__version__} "
+            f"reads only format {_FORMAT}",
+            "install a newer headstart",
         )
     needed = ("space", "direction", "features", "info", "notes")
     if absent := [key for key in needed if key not in header]:
@@ -114,24 +112,22 @@ def _read_header(table: pa.Table, name: str) -> dict[str, Any]:
     return dict(header)
 
 
-def _read_history(table: pa.Table, header: dict[str, Any]) -> History:
-    if header["direction"] not in DIRECTIONS:
-        raise FormatError(f"the direction is {header['direction']!r}")
+def _read_evaluations(table: pa.Table, header: dict[str, Any]) -> Evaluations:
+    direction = checked_direction(header["direction"])
     space = Space.from_json(header["space"])
     needed = ["task", "value", "count", *(f"config.{name}" for name in space)]
     if absent := [name for name in needed if name not in table.column_names]:
         raise FormatError(f"it has no column {absent[0]!r}")
     V = np.column_stack([_read_parameter(table, name, space) for name in space])
-    values = _floats(table, "value")
-    return build(
+    return Evaluations(
         space,
-        tasks=_task_names(table),
-        V=space.checked(V, row_name="row"),
-        losses=values if header["direction"] == "minimize" else -values,
-        counts=_counts(table),
+        _task_names(table),
+        space.checked(V, row_name="row"),
+        turned(_floats(table, "value"), direction),
+        _counts(table),
         costs=_floats(table, "cost") if "cost" in table.column_names else None,
         features=_features(header["features"]),
-        direction=header["direction"],
+        direction=direction,
         info=header["info"],
         notes=header["notes"],
     )
@@ -141,7 +137,7 @@ def _counts(table: pa.Table) -> npt.NDArray[np.int64]:
     counts = _floats(table, "count")
     bad = ~((counts >= 1) & (counts == np.rint(counts)))
     if bad.any():
-        raise FormatError(f"a count is a whole number from 1, but one is {counts[bad][0]:g}")
+        raise FormatError(f"a count must be a whole number of at least 1, but one is {counts[bad][0]:g}")
     return counts.astype(np.int64)
 
 
@@ -149,7 +145,7 @@ def _features(by_task: Any) -> Any:
     for task, features in by_task.items():
         for name, value in (features or {}).items():
             if isinstance(value, bool) or not isinstance(value, (int, float)):
-                raise FormatError(f"the meta-feature {name!r} of {task!r} is {value!r} instead of a number")
+                raise FormatError(f"the meta-feature {name!r} of {task!r} is {value!r}, not a number")
     return by_task
 
 
@@ -163,7 +159,7 @@ def _task_names(table: pa.Table) -> npt.NDArray[Any]:
 def _floats(table: pa.Table, name: str) -> Array:
     column = table[name]
     if not (pa.types.is_floating(column.type) or pa.types.is_integer(column.type)):
-        raise FormatError(f"the column {name!r} holds {column.type} instead of numbers")
+        raise FormatError(f"the column {name!r} holds {column.type}, not numbers")
     return np.asarray(column.cast(pa.float64()).to_numpy(), dtype=float)
 
 

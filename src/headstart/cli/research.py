@@ -1,0 +1,157 @@
+"""The commands for research: build a history, reproduce the papers, and a demo. Written as those in `commands`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from headstart._support.wording import counted
+from headstart.cli.options import (
+    READING,
+    add_jobs,
+    add_number,
+    add_out,
+    add_reading,
+    add_seed,
+    at_least,
+    command,
+    reading,
+    reject,
+)
+from headstart.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from headstart.cli.options import Commands
+
+
+def build(commands: Commands) -> None:
+    parser = command(
+        commands,
+        "build",
+        "rebuild a shipped history from real data, or learn a distance between its data sets",
+        "headstart build svm --only wine iris --out small.parquet",
+    )
+    parser.add_argument(
+        "what", choices=["svm", "adaboost", "resnet", "metric"], help="the history to build, or metric for the distance"
+    )
+    parser.add_argument(
+        "--history", metavar="NAME", help="metric: the history whose data sets to learn from (default: svm)"
+    )
+    add_out(parser, "file to write (default: WHAT.parquet, metric.npz)")
+    add_jobs(parser, -1)
+    parser.add_argument(
+        "--work", type=Path, metavar="DIR", help="folder of finished parts, to resume from (default: next to PATH)"
+    )
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="use only these data sets")
+    add_seed(parser)
+    parser.set_defaults(run=run_build)
+
+
+def run_build(args: argparse.Namespace) -> None:
+    from headstart.library.building import builder
+
+    module = builder(args.what)
+    if args.what == "metric":
+        out = args.out or Path("metric.npz")
+        model = module.build(out, history=args.history or "svm", seed=args.seed, work=args.work, only=args.only)
+        print(f"wrote {out}: {len(model.embeddings)} data sets, held-out loss {model.curve.held_out.min():.3f}")
+        return
+    reject(args, f"is for metric, not for {args.what}", "history")
+    out = args.out or Path(f"{args.what}.parquet")
+    if out.suffix != ".parquet":
+        raise ArgumentError(f"{out} must end in .parquet")
+    history = module.build(out, seed=args.seed, jobs=args.jobs, work=args.work, only=args.only)
+    print(f"wrote {out}: {counted(len(history), 'task')}, {counted(sum(map(len, history)), 'evaluation')}")
+
+
+def reproduce(commands: Commands) -> None:
+    parser = command(
+        commands,
+        "reproduce",
+        "rerun the experiments of a paper and draw its figures, or write a page on which of the papers' claims held",
+        "headstart reproduce initializations --history svm --quick --out figures",
+    )
+    parser.add_argument("paper", choices=["initializations", "similarities", "siamese", "claims"], help="what to run")
+    parser.add_argument(
+        "--history",
+        metavar="NAME",
+        help="any HISTORY; a CSV file without options is read as the authors' AdaBoost table (default: svm)",
+    )
+    add_reading(parser)
+    add_out(parser, "folder to write to (claims: the page)")
+    parser.add_argument("--quick", action="store_true", help="use few tasks, trials and repetitions: about two minutes")
+    parser.add_argument(
+        "--repetitions",
+        type=at_least(1),
+        metavar="N",
+        help="repetitions of leave-one-out (default: 10, similarities 3; more for random starts)",
+    )
+    parser.add_argument(
+        "--results", nargs="+", type=Path, metavar="DIR", help="claims: folders that `headstart reproduce` wrote"
+    )
+    add_jobs(parser, -1)
+    add_seed(parser)
+    parser.set_defaults(run=run_reproduce)
+
+
+def run_reproduce(args: argparse.Namespace) -> None:
+    if args.paper == "claims":
+        from headstart.papers import claims
+
+        reject(args, "does not apply to claims", "history", "quick", "repetitions", "seed", *READING)
+        out = args.out or Path("claims.md")
+        claims.write(args.results or [], out)
+        print(f"The page is in {out}, its figures are in {claims.draw(args.results, out)}.")
+        return
+    reject(args, f"is for claims, not for {args.paper}", "results")
+    common = {"seed": args.seed, "quick": args.quick, "jobs": args.jobs, "progress": True}
+    paper = import_module(f"headstart.papers.{args.paper}")
+    if args.paper == "siamese":
+        from headstart.papers import tables
+
+        reject(args, "does not apply to siamese", "history", "repetitions", *READING)
+        out = args.out or Path("siamese")
+        found = paper.run(out, **common)
+        tables.aggregate_siamese(found, out, seed=args.seed, quick=args.quick)
+        print(f"{paper.text(found)}\n\nTables and figures are in {out}.")
+        return
+    from headstart.papers.runs import history_named
+
+    given = args.history or "svm"
+    history, name = history_named(given, reading(args))
+    out = args.out or Path(f"{args.paper}-{Path(given).stem}")
+    print(paper.run(history, out, name=name, repetitions=args.repetitions, **common))
+
+
+def demo(commands: Commands) -> None:
+    parser = command(
+        commands,
+        "demo",
+        "tune a model on a data set that is left out of the history: learned start against random search",
+        "headstart demo --task wine --out wine.png",
+    )
+    parser.add_argument("--task", default="wdbc", metavar="NAME", help="the data set to leave out (default: wdbc)")
+    add_number(parser, "--trials", 20, "trials of each search")
+    add_number(parser, "--repeats", 10, "repetitions of each search, to average over")
+    add_out(parser, "picture to write (default: demo.png)")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of the table")
+    add_seed(parser)
+    parser.set_defaults(run=run_demo)
+
+
+def run_demo(args: argparse.Namespace) -> None:
+    from headstart.cli import demo
+    from headstart.report import figures
+
+    out = args.out or (None if args.json else Path("demo.png"))
+    if out:
+        figures.check(out)
+    outcome = demo.run(args.task, trials=args.trials, repeats=args.repeats, seed=args.seed)
+    if out:
+        demo.draw(outcome, out)
+    print(json.dumps(demo.as_json(outcome), indent=2) if args.json else demo.table(outcome))
+    if out and not args.json:
+        print(f"The picture is in {out}.")

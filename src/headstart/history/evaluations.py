@@ -1,0 +1,102 @@
+"""Past runs in columns, one entry per evaluation: what every reader hands to `History`, and a writer takes from it.
+
+| symbol | name   | shape  | meaning                                                      |
+| ------ | ------ | ------ | ------------------------------------------------------------ |
+|        | tasks  | (n,)   | the name of the task                                         |
+| V      | V      | (n, p) | the configuration, as values                                 |
+|        | losses | (n,)   | the loss, already turned to minimise; NaN for a failed trial |
+|        | counts | (n,)   | how many evaluations the loss is the mean of                 |
+|        | costs  | (n,)   | the cost, NaN where it is unknown; None: unknown throughout  |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from headstart._support.types import Array, Mask
+from headstart.errors import HistoryError
+from headstart.history.repeats import averaged
+from headstart.history.task import Features, Task
+from headstart.space import Space
+from headstart.space.rows import distinct
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluations:
+    """The evaluations of past runs in columns, as in the table above.
+
+    features: the meta-features of the tasks, by the name of the task. source: where a reader found the evaluations; the
+    notes of the history then begin with what was taken from there and what was left out.
+    """
+
+    space: Space
+    tasks: npt.NDArray[Any]
+    V: Array
+    losses: Array
+    counts: npt.NDArray[np.int64]
+    costs: Array | None = None
+    features: Mapping[str, Features] = field(default_factory=dict)
+    direction: str = "minimize"
+    info: Mapping[str, Any] = field(default_factory=dict)
+    notes: Sequence[str] = ()
+    source: str = ""
+    left_out: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "info", dict(self.info))
+        object.__setattr__(self, "notes", tuple(self.notes))
+        if not len(self):
+            raise HistoryError("a history needs at least one evaluation")
+        if np.isinf(self.losses).any():
+            name = self.tasks[np.isinf(self.losses)][0]
+            raise HistoryError(f"task {name!r} has an infinite loss", "use NaN for a failed trial")
+        if failed := self._tasks_without_success():
+            raise HistoryError(f"task {min(failed)!r} has no usable evaluation: all of its trials failed")
+
+    def __len__(self) -> int:
+        return len(self.losses)
+
+    def _tasks_without_success(self) -> set[str]:
+        finite = np.isfinite(self.losses)
+        return set() if finite.all() else set(self.tasks.tolist()) - set(self.tasks[finite].tolist())
+
+    def where(self, keep: Mask) -> Evaluations:
+        """Only the evaluations that a mask marks."""
+        return replace(self, **{name: column[keep] for name, column in self._columns().items()})
+
+    def and_those_of(self, other: Evaluations) -> Evaluations:
+        """These evaluations, followed by those of another record; everything else stays."""
+        pairs = zip(self._columns().items(), other._columns().values(), strict=True)
+        joined: dict[str, Any] = {name: np.concatenate([ours, theirs]) for (name, ours), theirs in pairs}
+        return replace(self, **joined)
+
+    def _columns(self) -> dict[str, Any]:
+        costs = np.full(len(self), np.nan) if self.costs is None else self.costs
+        return {"tasks": self.tasks, "V": self.V, "losses": self.losses, "counts": self.counts, "costs": costs}
+
+    def gathered(self) -> tuple[Array, dict[str, Task]]:
+        """The distinct configurations, and the tasks by name with repeats averaged."""
+        import pandas as pd
+
+        V, config = distinct(self.V)
+        codes, names = pd.factorize(self.tasks, sort=True)
+        key, losses, counts, costs = averaged(
+            codes.astype(np.int64) * len(V) + config,
+            np.where(np.isnan(self.losses), np.nan, self.losses + 0.0),  # one NaN, one zero
+            self.counts,
+            self._columns()["costs"],
+        )
+        task_of, rows = np.divmod(key, len(V))
+        bounds = np.searchsorted(task_of, np.arange(len(names) + 1))
+        has_cost = bool(np.isfinite(costs).any())
+        tasks = {}
+        for i, name in enumerate(map(str, names)):
+            part = slice(bounds[i], bounds[i + 1])
+            cost = costs[part] if has_cost else None
+            tasks[name] = Task(name, rows[part], losses[part], counts[part], cost, self.features.get(name) or None)
+        return V, tasks

@@ -1,0 +1,221 @@
+"""CSV files: read in one pass, each column parsed once."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import re
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from headstart._support.files import existing, replacing
+from headstart._support.wording import counted
+from headstart.errors import FormatError, HistoryError
+from headstart.history.evaluations import Evaluations
+from headstart.history.formats.frames import Source, read_frame, to_frame
+from headstart.history.reading import Reading
+from headstart.space import Categorical, as_space
+
+EMPTY = {"", "nan", "NaN", "NA", "<NA>"}  # cells that hold nothing
+TRUTHS = {"True": True, "False": False, "true": True, "false": False}
+
+
+# -- writing -------------------------------------------------------------------------------------------------
+
+
+def write_csv(runs: Evaluations, path: str | os.PathLike[str]) -> None:
+    """The table of `to_frame`. Rejects choices that look the same as text, or like an empty cell."""
+    for name, parameter in runs.space.items():
+        if isinstance(parameter, Categorical):
+            texts = [str(choice) for choice in parameter.choices if choice is not None]
+            if odd := [text for text in texts if text == "" or texts.count(text) > 1]:
+                raise HistoryError(
+                    f"the choice {odd[0]!r} of {name!r} would be ambiguous in a CSV file", "save as .parquet"
+                )
+    with replacing(path) as temporary:
+        to_frame(runs).to_csv(temporary, index=False)
+
+
+# -- reading -------------------------------------------------------------------------------------------------
+
+
+def read_csv(
+    path: str | os.PathLike[str], how: Reading, *, features: Any = None, info: Mapping[str, Any] | None = None
+) -> Evaluations:
+    """See `History.from_csv`."""
+    text = _read_text(existing(path))
+    space = None if how.space is None else as_space(how.space)
+    given, how = how, _as_saved(text, replace(how, space=space))
+    notes = []
+    if how.columns != given.columns:
+        extra = ", ".join(name for role, name in how.columns.items() if role not in given.columns)
+        notes.append(f"took the last columns as History.save writes them: {extra}")
+    if text.nameless:
+        notes.append(f"left out {counted(text.nameless, 'column')} without a name")
+    if not text.complete:
+        notes.append(f"the last line of {text.source.name} has no line end; check that it is complete")
+    frame = pd.DataFrame({name: column.parsed(_kind(name, how)) for name, column in text.columns.items()})
+    return read_frame(frame, how, features=features, info=info, source=text.source, notes=notes)
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """A column of text: its distinct cells, and for each row which of them it holds."""
+
+    cells: Sequence[str]
+    codes: npt.NDArray[np.int64]
+
+    def parsed(self, kind: Kind) -> pd.Series[Any]:
+        """The column with every distinct cell parsed once: floats if all cells are numbers, objects otherwise."""
+        values = kind(self.cells)
+        numeric = all(value is None or type(value) is float for value in values)
+        table = np.array(values, dtype=float if numeric else object)
+        return pd.Series(table[self.codes], dtype=table.dtype)
+
+
+@dataclass(frozen=True, eq=False)
+class Text:
+    """A CSV file as text: its columns by name, how many have no name, and whether the last line has an end."""
+
+    source: Source
+    columns: Mapping[str, Column]
+    nameless: int
+    complete: bool
+
+
+def _read_text(path: Path) -> Text:
+    """The file in one pass; rejects other separators, double columns and torn rows."""
+    with path.open(newline="", encoding="utf-8-sig") as file:
+        lines = _Lines(file)
+        reader = csv.reader(lines, strict=True)
+        try:
+            header = next((row for row in reader if row), None)
+            if header is None:
+                raise FormatError(f"{path.name} is empty")
+            _check_header(header, path.name)
+            seen: list[dict[str, int]] = [{} for _ in header]
+            codes = [array("q") for _ in header]
+            for row in filter(None, reader):
+                if len(row) != len(header):
+                    raise FormatError(
+                        f"{path.name}, line {reader.line_num}: {len(row)} fields instead of {len(header)}; "
+                        "the file is damaged or was cut off"
+                    )
+                for cells, column, cell in zip(seen, codes, row, strict=True):
+                    column.append(cells.setdefault(cell, len(cells)))
+        except (csv.Error, UnicodeDecodeError) as error:
+            raise FormatError(f"{path.name} is not a readable CSV file or was cut off: {error}") from error
+    row_per_line = 1 + len(codes[0]) == reader.line_num
+    source = Source(path.name, *((f"{path.name}, line", 2) if row_per_line else (f"{path.name}, row", 1)))
+    columns = {
+        name: Column(list(cells), np.array(column, dtype=np.int64))
+        for name, cells, column in zip(header, seen, codes, strict=True)
+        if name
+    }
+    return Text(source, columns, header.count(""), lines.last.endswith(("\n", "\r")))
+
+
+class _Lines:
+    """The lines of a file; `last` is the latest."""
+
+    def __init__(self, file: Iterable[str]) -> None:
+        self._file, self.last = file, ""
+
+    def __iter__(self) -> Iterator[str]:
+        for line in self._file:
+            self.last = line
+            yield line
+
+
+def _check_header(header: Sequence[str], name: str) -> None:
+    if found := [mark for mark in (";", "\t", "|") if len(header) == 1 and mark in header[0]]:
+        raise FormatError(
+            f"the columns of {name} are separated by {found[0]!r} instead of commas", "save it with commas"
+        )
+    if twice := [column for column in header if column and header.count(column) > 1]:
+        raise HistoryError(f"{name} has the column {twice[0]!r} more than once")
+
+
+def _as_saved(text: Text, how: Reading) -> Reading:
+    """The same options, with the columns of counts and costs if `History.save` wrote them and no option names them."""
+    header = list(text.columns)
+    for extra in (["count"], ["count", "cost"]):
+        if header[:1] == ["task"] and header[-1 - len(extra) :] == ["value", *extra]:
+            whole = all(re.fullmatch("[1-9][0-9]*", cell) for cell in text.columns["count"].cells)
+            settled = {*how.ignore, *(how.space or ()), *how.columns}
+            free = {name: name for name in extra if name not in settled}
+            same = (how.task, how.value) == ("task", "value")
+            return replace(how, **free) if same and whole else how
+    return how
+
+
+# -- parsing -------------------------------------------------------------------------------------------------
+
+Kind: TypeAlias = Callable[[Sequence[str]], list[Any]]
+"""Turns the distinct cells of a column into values; None stands for an empty cell."""
+
+
+def _kind(name: str, how: Reading) -> Kind:
+    """How to parse a column: by its parameter, by the option that names it, or by what its cells look like."""
+    parameter = None if how.space is None else how.space.get(name)
+    roles = [role for role, column in how.columns.items() if column == name]
+    if isinstance(parameter, Categorical):
+        return partial(_choices, parameter)
+    if parameter is not None or {"value", "cost", "count"}.intersection(roles):
+        return _numbers
+    if "task" in roles:
+        return _names
+    return _inferred if how.space is None and name not in how.ignore else list
+
+
+def _names(cells: Sequence[str]) -> list[Any]:
+    return [cell or None for cell in cells]
+
+
+def _numbers(cells: Sequence[str]) -> list[Any]:
+    return [_as_number(cell) for cell in cells]
+
+
+def _choices(parameter: Categorical, cells: Sequence[str]) -> list[Any]:
+    return [_as_choice(parameter, cell) for cell in cells]
+
+
+def _inferred(cells: Sequence[str]) -> list[Any]:
+    """Numbers, or True and False, if the whole column has nothing else; otherwise text."""
+    numbers = _numbers(cells)
+    if not any(isinstance(number, str) for number in numbers):
+        return numbers
+    table = TRUTHS if all(cell in TRUTHS or cell in EMPTY for cell in cells) else {}
+    return [None if cell in EMPTY else table.get(cell, cell) for cell in cells]
+
+
+def _as_number(text: str) -> float | str | None:
+    """The number that a cell holds; any other text stays text."""
+    if text.strip() in EMPTY:
+        return None
+    if "_" in text or not text.isascii():  # Python reads 64_32 as a number, people do not
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def _as_choice(parameter: Categorical, text: str) -> Any:
+    """The choice that a cell stands for: text as it is, anything else as Python or JSON writes it."""
+    if text in parameter.choices or text in EMPTY:
+        return text if text in parameter.choices else None
+    for choice in parameter.choices:
+        if text in (str(choice), json.dumps(choice)):
+            return choice
+    number = _as_number(text)
+    return number if parameter.contains(number) else text

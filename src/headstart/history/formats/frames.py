@@ -1,0 +1,214 @@
+"""Histories as data frames with one row per evaluation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from headstart._support.direction import turned
+from headstart._support.types import Array, Mask
+from headstart._support.wording import closest, counted, some
+from headstart.errors import ArgumentError, HistoryError
+from headstart.history.evaluations import Evaluations
+from headstart.history.reading import Reading
+from headstart.history.task import Features
+from headstart.space import Categorical, Int, Space, as_space, infer_space
+from headstart.space.parameters import as_scalar
+
+
+@dataclass(frozen=True)
+class Source:
+    """How messages speak of a table: its name, the word for a row, and the number of the first row."""
+
+    name: str = "the table"
+    row: str = "row"
+    first: int = 0
+
+    def first_cell(self, bad: Mask, column: str) -> tuple[str, str]:
+        """Where the first bad cell is, and how many more there are."""
+        row, more = int(np.flatnonzero(bad)[0]), int(bad.sum()) - 1
+        return f"{self.row} {self.first + row}, column {column!r}", f" (and {more:,} more)" if more else ""
+
+
+TABLE = Source()
+
+
+# -- reading -------------------------------------------------------------------------------------------------
+
+
+def read_frame(
+    frame: pd.DataFrame,
+    how: Reading,
+    *,
+    features: Any = None,
+    info: Mapping[str, Any] | None = None,
+    source: Source = TABLE,
+    notes: Sequence[str] = (),
+) -> Evaluations:
+    """See `History.from_frame`; notes: lines to add to those of the history."""
+    space = _inferred(frame, how, source) if how.space is None else as_space(how.space)
+    _check_columns(frame, [*how.columns.values(), *space], how, source)
+    tasks = _task_names(frame, how.task, source)
+    values = _numbers(frame, how.value, source)
+    V, surplus = space.parse(frame, row_name=source.row, first=source.first)
+    by_task, unused = _read_features(features, set(tasks))
+    left = [f"{counted(int(bad.sum()), 'value')} of {name!r} where it is inactive" for name, bad in surplus.items()]
+    if others := [str(c) for c in frame.columns if c not in {*how.columns.values(), *space}]:
+        left.append(f"the columns {some(others)}")
+    if unused:
+        left.append(f"the features of {some(unused)}, which are not among the tasks")
+    direction = how.direction or "minimize"
+    return Evaluations(
+        space,
+        tasks,
+        V,
+        turned(values, direction),
+        _counts(frame, how.count, source) if how.count else np.ones(len(frame), dtype=np.int64),
+        costs=_numbers(frame, how.cost, source) if how.cost else None,
+        features=by_task,
+        direction=direction,
+        info=info or {},
+        notes=notes,
+        source=source.name,
+        left_out=left,
+    )
+
+
+def _inferred(frame: pd.DataFrame, how: Reading, source: Source) -> Space:
+    """The space of the columns that are neither named nor ignored."""
+    others = [*how.columns.values(), *how.ignore]
+    _check_columns(frame, others, how, source)
+    if odd := [name for name in frame.columns if not isinstance(name, str)]:
+        raise HistoryError(
+            f"the name of a parameter must be text, but a column is called {odd[0]!r}",
+            "rename the columns: frame.rename(columns=str)",
+        )
+    return infer_space(frame, others)
+
+
+def _check_columns(frame: pd.DataFrame, needed: Sequence[str], how: Reading, source: Source) -> None:
+    if not isinstance(frame, pd.DataFrame):
+        raise ArgumentError(f"a history is made from a pandas DataFrame, but got {type(frame).__name__}")
+    there = list(frame.columns)
+    if twice := [name for name in there if there.count(name) > 1]:
+        raise HistoryError(f"{source.name} has the column {twice[0]!r} more than once")
+    if shared := [name for name in needed if needed.count(name) > 1]:
+        raise HistoryError(
+            f"the column {shared[0]!r} is asked for twice",
+            "the task, the value and every parameter need a column of their own",
+        )
+    if absent := [name for name in needed if name not in there]:
+        labels = list(map(str, there))
+        role = next((role for role, name in how.columns.items() if name == absent[0]), None)
+        raise HistoryError(
+            f"{source.name} has no column {absent[0]!r}{closest(absent[0], labels)} "
+            f"(columns: {', '.join(labels) or 'none'})",
+            f"name the column that holds the {role} with {{{role}}}" if role else "",
+        )
+    if not len(frame):
+        raise HistoryError(f"{source.name} is empty: there is no row below the header")
+
+
+def _task_names(frame: pd.DataFrame, column: str, source: Source) -> npt.NDArray[Any]:
+    missing = frame[column].isna().to_numpy()
+    if missing.any():
+        where, more = source.first_cell(missing, column)
+        raise HistoryError(f"{where}: the task has no name{more}")
+    return frame[column].astype(str).to_numpy(dtype=object)
+
+
+def _numbers(frame: pd.DataFrame, column: str, source: Source) -> Array:
+    """A column as floats, NaN where it is empty; rejects text, truth values and infinities."""
+    cells = frame[column]
+    numbers = pd.to_numeric(cells, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
+    bad = np.isnan(numbers) & cells.notna().to_numpy()
+    if not pd.api.types.is_numeric_dtype(cells.dtype) or cells.dtype == bool:
+        bad |= np.array([isinstance(cell, (str, bool, np.bool_)) for cell in cells])
+    if bad.any():
+        where, more = source.first_cell(bad, column)
+        raise HistoryError(
+            f"{where}: {as_scalar(cells[bad].iloc[0])!r} is not a number{more}",
+            "leave the cell empty if there is none",
+        )
+    if (infinite := np.isinf(numbers)).any():
+        where, more = source.first_cell(infinite, column)
+        raise HistoryError(f"{where}: the value is infinite{more}", "leave the cell empty if the trial failed")
+    return numbers
+
+
+def _counts(frame: pd.DataFrame, column: str, source: Source) -> npt.NDArray[np.int64]:
+    numbers = _numbers(frame, column, source)
+    bad = ~((numbers >= 1) & (numbers == np.rint(numbers)))
+    if bad.any():
+        where, more = source.first_cell(bad, column)
+        raise HistoryError(f"{where}: a count must be a whole number of at least 1, but got {numbers[bad][0]:g}{more}")
+    return numbers.astype(np.int64)
+
+
+def _read_features(features: Any, tasks: set[Any]) -> tuple[dict[str, Features], list[str]]:
+    """The features of the tasks, without the missing ones, and the names that are no task."""
+    if features is None:
+        return {}, []
+    if isinstance(features, Mapping) and all(isinstance(row, Mapping) for row in features.values()):
+        features = pd.DataFrame.from_dict(dict(features), orient="index")
+    if not isinstance(features, pd.DataFrame):
+        raise ArgumentError(
+            f"features must be a frame indexed by task, or a dict of dicts, but got {type(features).__name__}"
+        )
+    names = [str(name) for name in features.index]
+    for what, labels in (("task", names), ("feature", list(map(str, features.columns)))):
+        if twice := [label for label in labels if labels.count(label) > 1]:
+            raise HistoryError(f"features has the {what} {twice[0]!r} more than once")
+    if not tasks & set(names):
+        raise HistoryError("features must be a frame indexed by task, but no index entry is a task of this history")
+    table = {
+        name: {str(key): _feature(name, key, x) for key, x in row.items() if not pd.isna(x)}
+        for name, row in zip(names, features.to_dict("records"), strict=True)
+        if name in tasks
+    }
+    return dict(table), [name for name in names if name not in tasks]
+
+
+def _feature(task: str, name: Any, value: Any) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise HistoryError(f"feature {name!r} of task {task!r} must be a number, but got {value!r}") from None
+    if not np.isfinite(number):
+        raise HistoryError(f"feature {name!r} of task {task!r} is {value!r}", "leave it empty if it is unknown")
+    return number
+
+
+# -- writing -------------------------------------------------------------------------------------------------
+
+
+def to_frame(runs: Evaluations) -> pd.DataFrame:
+    """See `History.to_frame`. A result that shares its name with a parameter gets an underscore: `value_`."""
+    columns: dict[str, Any] = {_free("task", runs.space): runs.tasks}
+    for v, (name, parameter) in zip(runs.V.T, runs.space.items(), strict=True):
+        inactive = np.isnan(v)
+        if isinstance(parameter, Categorical):
+            choices = np.array([*parameter.choices, None], dtype=object)  # the last one: inactive
+            columns[name] = pd.Series(choices[np.where(inactive, -1, v).astype(int)], dtype=object)
+        elif isinstance(parameter, Int):
+            columns[name] = pd.array(np.where(inactive, 0, v).astype(np.int64), dtype="Int64")
+            columns[name][inactive] = pd.NA
+        else:
+            columns[name] = v
+    columns |= {_free(name, runs.space): column for name, column in results(runs).items()}
+    return pd.DataFrame(columns)
+
+
+def _free(name: str, space: Space) -> str:
+    return name if name not in space else _free(f"{name}_", space)
+
+
+def results(runs: Evaluations) -> dict[str, npt.NDArray[Any]]:
+    """The values in the user's direction, the counts, and the costs if there are any."""
+    columns: dict[str, npt.NDArray[Any]] = {"value": turned(runs.losses, runs.direction), "count": runs.counts}
+    return columns if runs.costs is None else {**columns, "cost": runs.costs}

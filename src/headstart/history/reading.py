@@ -1,0 +1,47 @@
+"""The options for reading past runs, in one record that is built once and handed on whole."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+from headstart._support.direction import checked_direction
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How to read past runs. Each source settles some of these options itself.
+
+    task, value, cost, count: the columns of a table that hold the name of the task, the result, its cost, and the
+    number of evaluations that the result is the mean of. ignore: columns that are neither one of these nor a parameter.
+    space: a search space, or the path of a JSON file that holds one; None infers it from the runs. direction: None is
+    "minimize" for tables and the direction of the studies for Optuna. studies: names or patterns of Optuna studies.
+    """
+
+    task: str = "task"
+    value: str = "value"
+    cost: str | None = None
+    ignore: Collection[str] = ()
+    space: Any = None
+    direction: str | None = None
+    studies: Sequence[str] | None = None
+    count: str | None = None
+
+    def __post_init__(self) -> None:
+        ignore = (self.ignore,) if isinstance(self.ignore, str) else tuple(self.ignore)
+        object.__setattr__(self, "ignore", ignore)
+        if self.direction is not None:
+            checked_direction(self.direction)
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """The named columns of a table by the argument that names them."""
+        roles = ("task", "value", "cost", "count")
+        return {role: getattr(self, role) for role in roles if getattr(self, role) is not None}
+
+    @property
+    def given(self) -> list[str]:
+        """The options that are not at their default."""
+        values = {field: getattr(self, field.name) for field in fields(self)}
+        return [f.name for f, value in values.items() if value is not f.default and value != f.default]
