@@ -254,7 +254,7 @@ def test_every_acquisition_runs(acquisition: str, surrogate: str) -> None:
         ({"acquisition": "ie"}, "acquisition must be one of auto, ei, log_ei, pi, lcb, but got 'ie'"),
         ({"surrogate": "gpp"}, "there is no surrogate 'gpp'.*gp"),
         ({"init": "randm"}, "there is no strategy 'randm'.*did you mean 'random'"),
-        ({"init": "nbi"}, "pass a history, or init='random'"),
+        ({"init": "nbi"}, "pass a history with history=, or use init='random'"),
         ({"init": 3}, "init must be a name or a strategy"),
         ({"surrogate": 3}, "surrogate must be a name or an object"),
         ({"direction": "down"}, "direction must be 'minimize' or 'maximize', but got 'down'"),

@@ -93,7 +93,7 @@ def test_units_do_not_matter(mean: float, std: float, best: float, scale: float,
     assert pi(scale * mean + shift, scale * std, scale * best + shift) == pytest.approx(pi(mean, std, best))
 
 
-# Without spread, and what is refused -------------------------------------------------------------------
+# Without spread, and errors ----------------------------------------------------------------------------
 
 
 def test_limits_without_spread() -> None:
@@ -109,8 +109,8 @@ def test_limits_without_spread() -> None:
 
 
 @pytest.mark.parametrize("function", [ei, log_ei, pi])
-def test_a_negative_spread_is_refused(function) -> None:  # type: ignore[no-untyped-def]
-    with pytest.raises(ValueError, match="cannot be negative, but got -1"):
+def test_a_negative_std_is_an_error(function) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(ValueError, match="std must not be negative, but got -1"):
         function(np.zeros(2), np.array([1.0, -1.0]), 0.0)
 
 
@@ -127,7 +127,7 @@ def test_pi_is_the_probability_of_improvement(mean: float, std: float, best: flo
 
 
 @given(numbers, spreads)
-def test_lcb_is_a_quantile_turned_round(mean: float, std: float) -> None:
+def test_lcb_is_a_negated_quantile(mean: float, std: float) -> None:
     assert lcb(mean, std, 0.0) == -mean
     assert -lcb(mean, std, norm.ppf(0.9)) == pytest.approx(norm.ppf(0.1, mean, std))
 
@@ -171,7 +171,7 @@ def test_slopes_keep_their_signs_at_any_magnitude() -> None:
 # By name -----------------------------------------------------------------------------------------------
 
 
-def test_ei_by_name_is_taken_as_its_logarithm() -> None:
+def test_ei_by_name_is_computed_as_its_logarithm() -> None:
     mean, std = np.array([0.0, 1.0, -1.0]), np.array([1.0, 0.5, 2.0])
     assert Acquisition("ei")(mean, std, 0.0).tolist() == log_ei(mean, std, 0.0).tolist()
     assert Acquisition("log_ei")(mean, std, 0.0).tolist() == log_ei(mean, std, 0.0).tolist()
@@ -195,6 +195,6 @@ def test_slopes_by_name(name: str) -> None:
     assert np.allclose(by_std, difference(nothing, step), rtol=1e-5)
 
 
-def test_unknown_names_are_refused() -> None:
+def test_unknown_names_are_errors() -> None:
     with pytest.raises(ValueError, match="one of auto, ei, log_ei, pi, lcb, but got 'ucb'"):
         Acquisition("ucb")

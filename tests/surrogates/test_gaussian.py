@@ -1,4 +1,4 @@
-"""The independent Gaussian process: its warp of the losses, its memory, and its hyperparameters."""
+"""The independent Gaussian process: its predictions, its memory, and its hyperparameters."""
 
 from __future__ import annotations
 
@@ -6,9 +6,6 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from scipy import stats
 
 import headstart as hs
 from headstart._support.types import Array
@@ -16,10 +13,9 @@ from headstart.gp import GP, Fit, Prior, SquaredExponential, fit_kernel, likely_
 from headstart.gp.linalg import cholesky
 from headstart.space import Float, Space
 from headstart.surrogates.base import Acquisition
-from headstart.surrogates.gaussian import FAR, Gaussian, GaussianModel, Warp, bend, refit_at, unbend
+from headstart.surrogates.gaussian import Gaussian, GaussianModel, refit_at
 
 SPACE = Space({"x": Float(0, 1), "y": Float(0, 1)})
-POWERS = [-1.0, -0.3, 0.0, 0.5, 1.0, 1.7, 2.0, 2.4, 3.0]
 
 
 def model() -> GaussianModel:
@@ -29,80 +25,6 @@ def model() -> GaussianModel:
 def trials(n: int, seed: int = 0) -> tuple[Array, Array]:
     Z = np.random.default_rng(seed).random((n, 2))
     return Z, np.asarray(3.0 + np.sin(4 * Z[:, 0]) * Z[:, 1] + Z[:, 0])
-
-
-# -- warp ------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("power", POWERS)
-def test_bending_is_that_of_yeo_and_johnson(power: float) -> None:
-    t = np.linspace(-6, 6, 41)
-    np.testing.assert_allclose(bend(t, power), stats.yeojohnson(t, lmbda=power), rtol=1e-12, atol=1e-14)
-
-
-@pytest.mark.parametrize("power", POWERS)
-def test_unbending_is_the_reverse(power: float) -> None:
-    t = np.linspace(-20, 20, 81)
-    np.testing.assert_allclose(unbend(bend(t, power), power), t, rtol=1e-9, atol=1e-12)
-    beyond = unbend(np.array([-1e3, -10.0, 10.0, 1e3]), power)
-    assert np.isfinite(beyond).all()
-    assert (np.diff(beyond) >= 0).all()
-
-
-def test_power_one_bends_nothing() -> None:
-    t = np.linspace(-3, 3, 7)
-    np.testing.assert_allclose(bend(t, 1.0), t)
-
-
-@settings(max_examples=60, deadline=None)
-@given(
-    st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=30),
-    st.floats(1e-6, 1e6),
-    st.floats(-1e6, 1e6),
-)
-def test_a_warp_keeps_the_order_and_can_be_undone(values: list[float], scale: float, shift: float) -> None:
-    losses = np.array(values) * scale + shift
-    warp = Warp.fit(losses)
-    y = warp(losses)
-    assert np.isfinite(y).all()
-    order = np.argsort(losses, kind="stable")
-    assert (np.diff(y[order]) >= -1e-9).all()
-    wide = max(float(np.ptp(losses)), float(np.abs(losses).max()) * 1e-6)
-    told_apart = np.minimum(losses, warp.shift + FAR * warp.scale)  # disasters are not
-    np.testing.assert_allclose(warp.back(y), told_apart, atol=1e-5 * wide, rtol=1e-5)
-
-
-def test_losses_that_nearly_all_agree_can_be_warped() -> None:
-    losses = np.array([0.0, 0.0, 0.0, -1.0, -3.1e-142])
-    warp = Warp.fit(losses)
-    np.testing.assert_allclose(warp.back(warp(losses)), losses, atol=1e-9)
-
-
-def test_the_power_is_the_most_likely_one() -> None:
-    rng = np.random.default_rng(0)
-    for skewed in (rng.exponential(size=40), -rng.exponential(size=40), rng.normal(size=40)):
-        warp = Warp.fit(skewed)
-        likely = stats.yeojohnson_normmax((skewed - warp.shift) / warp.scale)
-        assert warp.power == pytest.approx(likely, abs=0.03)
-        y = warp(skewed)
-        assert y.mean() == pytest.approx(0.0, abs=1e-12)
-        assert y.std() == pytest.approx(1.0)
-        assert abs(stats.skew(y)) < abs(stats.skew(skewed)) + 0.05
-
-
-def test_a_disaster_does_not_hide_the_differences_between_good_losses() -> None:
-    losses = np.append(np.linspace(0.1, 0.5, 20), [1e6, 3e5])
-    y = Warp.fit(losses)(losses)
-    assert np.ptp(y[:20]) > 1.0
-    plain = (losses - losses.mean()) / losses.std()
-    assert np.ptp(plain[:20]) < 1e-5
-
-
-@pytest.mark.parametrize("losses", [[2.0], [2.0, 2.0, 2.0], [0.0, 0.0], [1.0, 1.0, 1.0, 1.0, 1.0, 5.0]])
-def test_losses_without_spread_are_only_shifted(losses: list[float]) -> None:
-    warp = Warp.fit(np.array(losses))
-    np.testing.assert_allclose(warp.back(warp(np.array(losses))), losses)
-    assert np.isfinite(warp(np.array([0.0, 1e9]))).all()
 
 
 # -- posterior -------------------------------------------------------------------------------------------
@@ -120,7 +42,7 @@ def test_predictions_are_in_the_units_of_the_losses() -> None:
 
 
 def test_exact_functions_are_interpolated_closely() -> None:
-    """Without noise, what is told is what is predicted: otherwise no search could end on a minimum."""
+    """Without noise, predictions at the trials are their losses; otherwise no search could end on a minimum."""
     Z, losses = trials(30)
     posterior = model().fit(Z, losses)
     np.testing.assert_allclose(posterior.predict(Z)[0], losses, atol=2e-3 * np.ptp(losses))
@@ -134,7 +56,7 @@ def test_noise_is_recognised() -> None:
     assert np.median(error) < 0.15
 
 
-def test_extending_by_what_is_expected_leaves_the_prediction() -> None:
+def test_a_trial_with_the_expected_loss_changes_no_mean() -> None:
     Z, losses = trials(15)
     posterior = model().fit(Z, losses)
     z = np.array([[0.3, 0.9]])
@@ -156,7 +78,7 @@ def test_the_number_of_trials_behind_the_hyperparameters() -> None:
 
 
 def test_the_memory_changes_no_answer() -> None:
-    """Step by step, with jumps, returns and changed losses: to the last bit what a new model answers."""
+    """Step by step, with jumps, returns and changed losses: the same as a new model to the last bit."""
     Z, losses = trials(30)
     at = np.random.default_rng(1).random((20, 2))
     remembering = model()
@@ -199,18 +121,8 @@ def test_the_likelihood_with_a_free_mean_is_the_greatest_over_means() -> None:
     assert free >= max(fixed)
 
 
-def test_its_gradient_is_the_numeric_one() -> None:
-    X, y = trials(10)
-    theta = np.log([1.2, 0.4, 0.3, 0.02])
-    groups = [(X, np.column_stack([y, -(y**2)])), (X[:5] ** 2, y[:5, None])]
-    _, gradient = log_marginal_likelihood(theta, groups, free_mean=True)
-    for j, step in enumerate(1e-5 * np.eye(4)):
-        up, down = (log_marginal_likelihood(theta + s, groups, free_mean=True)[0] for s in (step, -step))
-        assert gradient[j] == pytest.approx((up - down) / 2e-5, rel=1e-6, abs=1e-6)
-
-
 def test_a_cluster_of_good_trials_does_not_pull_the_mean() -> None:
-    """Far from everything the process says what is usual, not what was seen at forty almost equal trials."""
+    """Far from all trials, the process predicts what is usual, not what forty nearly equal trials gave."""
     rng = np.random.default_rng(0)
     X = np.vstack([rng.random((12, 2)), 0.5 + 1e-3 * rng.normal(size=(40, 2))])
     y = np.append(rng.normal(size=12), np.full(40, -5.0) + 1e-3 * rng.normal(size=40))
@@ -219,25 +131,6 @@ def test_a_cluster_of_good_trials_does_not_pull_the_mean() -> None:
     far = np.array([[30.0, 30.0]])
     assert GP.fit(kernel, X, y, mean=mean).predict(far)[0][0] > -2.5
     assert GP.fit(kernel, X, y).predict(far)[0][0] < -3.0
-
-
-@pytest.mark.parametrize("times", [2, 4, 20])
-@pytest.mark.parametrize("penalty", [1e7, 1e9, 1e100, 1e155, sys.float_info.max])
-def test_a_penalty_of_any_size_leaves_ordinary_losses_apart(penalty: float, times: int) -> None:
-    ordinary = np.linspace(0.1, 0.5, 9)
-    warp = Warp.fit(np.append(ordinary, [penalty] * times))
-    y = warp(np.append(ordinary, penalty))
-    assert np.isfinite(y).all()
-    assert np.ptp(y[:-1]) > 0.05  # of the warped losses' standard deviation, most of which the penalties are
-    np.testing.assert_allclose(warp.back(y[:-1]), ordinary, rtol=1e-6)
-
-
-def test_penalties_hide_no_success_where_most_losses_are_the_same() -> None:
-    warp = Warp.fit(np.array([0.5] * 7 + [0.4, 0.3, 1e9]))
-    best, plateau = warp(np.array([0.3, 0.5]))
-    assert plateau - best > 0.5
-    tiny = Warp.fit(np.append(np.linspace(1e-10, 5e-10, 9), sys.float_info.max))  # no overflow either
-    assert np.isfinite(tiny(np.array([1e-10, sys.float_info.max]))).all()
 
 
 def test_a_search_goes_on_after_the_worst_finite_loss() -> None:

@@ -1,4 +1,8 @@
-"""Strategies: which configurations to try first. One paper, one file."""
+"""Strategies: which configurations a search tries first. One paper, one file.
+
+May import: `surrogates`, `transfer` and below. Hands on: `Strategy`, which learns from the past tasks and returns a
+`Run` that proposes one configuration after another, and the filler for when there is nothing better to propose.
+"""
 
 from headstart.strategies.auto import Auto
 from headstart.strategies.base import Run, Strategy, Told

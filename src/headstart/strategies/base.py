@@ -1,7 +1,7 @@
-"""What a strategy is: from past tasks to a run that proposes one configuration after another.
+"""The protocol of a strategy: it learns from past tasks and proposes one configuration after another.
 
-A run holds what was learned beforehand and nothing else. `ask` is a function of the trials so far, so a run can be
-continued, repeated or moved to another process at any point and proposes the same.
+A run holds only what was learned beforehand, and `ask` depends on nothing but the trials so far. So a run can be
+continued, repeated or moved to another process at any point, and it proposes the same configurations.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from headstart.transfer.models import TaskModels
 
 @dataclass(frozen=True)
 class Told:
-    """The trials of the new task: configurations V (k, p) in the order tried, and their losses (k,).
+    """The trials of the new task: configurations V (k, p) in the order of the trials, and their losses (k,).
 
-    A loss is NaN where there is none: the trial failed or is still running.
+    The loss is NaN if the trial failed or is still running.
     """
 
     V: Array
@@ -35,14 +35,16 @@ class Told:
 
     def __post_init__(self) -> None:
         if len(self.V) != len(self.losses):
-            raise ArgumentError(f"{len(self.V)} configurations, but {len(self.losses)} losses")
+            raise ArgumentError(
+                f"there must be one loss per configuration, but got {len(self.losses)} for {len(self.V)}"
+            )
 
     @classmethod
     def nothing(cls, space: Space) -> Told:
         return cls(np.empty((0, len(space))), np.empty(0))
 
     def and_(self, v: Array, loss: float = np.nan) -> Told:
-        """These trials and one more."""
+        """The same trials and one more."""
         return Told(np.vstack([self.V, v]), np.append(self.losses, loss))
 
     @property
@@ -63,26 +65,29 @@ class Told:
 
 
 class Run(Protocol):
-    """A start under way."""
+    """A start in progress."""
 
     def ask(self, told: Told) -> Array:
-        """The next configuration to try, a row of V; never one that has been tried."""
+        """The next configuration to try, a row of V; never one that was tried before."""
         ...
 
 
 class Strategy(Protocol):
-    """A way to choose the first configurations; its fields are its own parameters."""
+    """A way to choose the first configurations; its fields are its parameters."""
 
     def begin(self, models: TaskModels, *, n: int, features: Features | None, rng: np.random.Generator) -> Run:
-        """Learn whatever does not depend on results; n: how many configurations will be asked for."""
+        """Learn everything that does not depend on the new task's results.
+
+        n: how many configurations the start will have. features: the new task's meta-features.
+        """
         ...
 
 
 @dataclass(frozen=True)
 class Planned:
-    """A run that follows a plan.
+    """A run that follows a plan V (k, p).
 
-    seed: of the configurations that follow once the plan is used up; None: there are none.
+    seed: of the filler that follows the plan; None if nothing follows. allowed: the only configurations it may take.
     """
 
     plan: Array
@@ -96,7 +101,7 @@ class Planned:
 
 
 def fresh(proposals: Iterator[Array], told: Told, space: Space) -> Array:
-    """The first proposal that has not been tried yet."""
+    """The first proposal that was not tried yet."""
     for v in proposals:
         if v not in told:
             return v
@@ -104,12 +109,13 @@ def fresh(proposals: Iterator[Array], told: Told, space: Space) -> Array:
 
 
 def configurations(space: Space) -> str:
-    """How many there are, in words."""
-    return f"{space.size:,.0f} configurations of the space" if np.isfinite(space.size) else "values of the space"
+    """The number of configurations in words, for messages."""
+    count = f"{space.size:,.0f} " if np.isfinite(space.size) else ""
+    return f"{count}configurations of the space"
 
 
 def best_of(models: TaskModels, order: Rows) -> Iterator[Array]:
-    """The best configuration of each task in this order, then every task's second best, and so on."""
+    """The best configuration of each past task in this order, then the second best of each, and so on."""
     ranked = [models.ranked_rows[i] for i in order]
     for place in range(max(len(rows) for rows in ranked)):
         for rows in ranked:
@@ -119,22 +125,24 @@ def best_of(models: TaskModels, order: Rows) -> Iterator[Array]:
 
 # -- the filler ------------------------------------------------------------------------------------------------
 
+# All of these are guesses.
 LISTABLE = 1024  # spaces up to this size are listed at once
-EVENLY = 16  # rounds of Halton points before what is left of a finite space is listed
-ROUNDS = 256  # rounds after which an infinite space counts as used up: a narrow range holds only a few numbers
-ROUND = 256  # points in a round
+FINITE = 1e5  # larger spaces are never listed
+ROUND = 256  # points of one scrambled Halton sequence
+EVENLY = 16  # sequences before the rest of a finite space is listed
+ROUNDS = 256  # sequences after which an infinite space counts as used up: a narrow range holds only a few numbers
 
 
 def anywhere(space: Space, seed: int, allowed: Array | None = None) -> Iterator[Array]:
-    """Configurations for when nothing better is known: the allowed ones in random order, or others spread evenly.
+    """The filler: the allowed configurations in random order, or others spread evenly over the space.
 
-    Every filler of the package is this one. It lists a finite space completely and stops after 65,536 draws from an
-    infinite one. The same seed gives the same configurations.
+    It is used wherever no model proposes anything. It covers spaces of up to 100,000 configurations completely, and
+    stops after 65,536 draws from larger ones. Configurations may repeat. The same seed gives the same sequence.
     """
     if allowed is not None:
         yield from allowed[np.random.default_rng([seed, 4]).permutation(len(allowed))]
         return
-    finite = space.size <= 1e5
+    finite = space.size <= FINITE
     if space.size > LISTABLE:
         rng = np.random.default_rng(seed)
         for _ in range(EVENLY if finite else ROUNDS):

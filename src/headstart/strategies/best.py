@@ -1,12 +1,12 @@
-"""Starts from the best configurations of past tasks: at random (RBI), or of the nearest tasks (NBI).
+"""Starts from the best configurations of past tasks: of random ones (RBI), or of the nearest ones (NBI).
 
 Wistuba, Schilling, Schmidt-Thieme: Learning Hyperparameter Optimization Initializations (2015), section V-B;
 NBI after Reif et al. (2012) and Feurer et al. (2014).
 
-| symbol | name       | shape  | meaning                        |
-| ------ | ---------- | ------ | ------------------------------ |
-| m_D    | `M`        | (T, F) | meta-features of the past tasks |
-| δ      | `distance` | (T,)   | from each of them to the new    |
+| symbol | name       | shape  | meaning                                 |
+| ------ | ---------- | ------ | --------------------------------------- |
+| m_D    | `M`        | (T, n) | meta-features of the past tasks         |
+| δ      | `distance` | (T,)   | distance of each of them to the new one |
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from headstart.transfer.weights import feature_distance, feature_vectors
 
 @dataclass(frozen=True)
 class InOrder:
-    """A run that takes the best configurations of the tasks in a fixed order."""
+    """A run that takes the best configurations of the past tasks, in a fixed order of tasks."""
 
     models: TaskModels
     order: Rows
@@ -40,7 +40,7 @@ class InOrder:
 
 @dataclass(frozen=True)
 class RandomBest:
-    """RBI: the best configurations of tasks drawn at random."""
+    """RBI: the best configurations of random past tasks."""
 
     def begin(self, models: TaskModels, *, n: int, features: Features | None, rng: np.random.Generator) -> Run:
         return InOrder(models, rng.permutation(len(models)), int(rng.integers(2**32)))
@@ -48,9 +48,9 @@ class RandomBest:
 
 @dataclass(frozen=True)
 class NearestBest:
-    """NBI: the best configurations of the tasks whose meta-features are nearest to the new task's.
+    """NBI: the best configurations of the past tasks whose meta-features are nearest to the new task's.
 
-    p: the norm of the distance. Features are standardised over the past tasks.
+    p: norm of the distance. Meta-features are standardised over the past tasks.
     """
 
     p: float = 2.0
@@ -61,5 +61,5 @@ class NearestBest:
 
     def begin(self, models: TaskModels, *, n: int, features: Features | None, rng: np.random.Generator) -> Run:
         M, new = feature_vectors(models, features)
-        order = np.argsort(feature_distance(M, new, self.p), kind="stable")
-        return InOrder(models, order, int(rng.integers(2**32)))
+        distance = feature_distance(M, new, self.p)
+        return InOrder(models, np.argsort(distance, kind="stable"), int(rng.integers(2**32)))

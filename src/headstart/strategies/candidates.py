@@ -1,4 +1,4 @@
-"""A list of the only configurations that may be tried, for searches on tables of results."""
+"""A list of the only configurations that may be tried, for searches in tables of results."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from headstart.strategies.base import Told
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """The configurations V (m, p) of a list, in its order."""
+    """Configurations V (m, p), in the order of the user's list."""
 
     space: Space
     V: Array
@@ -28,10 +28,10 @@ class Candidates:
         return self.space.encode_values(self.V)
 
     def nearest(self, v: Array, told: Told) -> int:
-        """The place of the untried candidate closest to v, the first of those equally close."""
+        """The position of the untried candidate closest to v; the first one if several are equally close."""
         distance = ((self.Z - self.space.encode_values(v[None])) ** 2).sum(axis=1)
         distance[among(self.V, told.V)] = math.inf
-        i = int(np.argmin(np.round(distance, 12)))  # equal up to rounding
+        i = int(np.argmin(np.round(distance, 12)))  # ties up to rounding
         if math.isinf(distance[i]):
             raise ExhaustedError(f"all {len(self):,} candidates have been tried")
         return i

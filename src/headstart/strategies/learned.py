@@ -1,19 +1,19 @@
-"""Learned starts: LI minimises the meta-loss of a whole start, aLI re-weights the past as results come in.
+"""Learned starts: LI minimises the meta-loss of a whole start, aLI re-weights the past tasks as results come in.
 
 Wistuba, Schilling, Schmidt-Thieme: Learning Hyperparameter Optimization Initializations (2015), section IV.
 
-| symbol   | name      | shape     | meaning                                                     |
-| -------- | --------- | --------- | ----------------------------------------------------------- |
-| Λ_I      | `Z`       | (I, d)    | the start, encoded                                           |
-| f̂_D(λ_i) | `F`       | (I, T)    | what the surrogates of the T past tasks say of it            |
-| β        | `beta`    |           | sharpness of the softmin, negative                           |
-| σ_{D,i}  | `S`       | (I, T)    | softmin weights, eq. 13                                      |
-| c(D)     | `weights` | (T,)      | influence of each past task, eq. 16; equal for LI            |
+| symbol   | name      | shape  | meaning                                           |
+| -------- | --------- | ------ | ------------------------------------------------- |
+| Λ_I      | `Z`       | (I, d) | the start, encoded                                |
+| f̂_D(λ_i) | `F`       | (I, T) | its losses on the T past tasks, by the surrogates |
+| β        | `beta`    |        | sharpness of the softmin, negative                |
+| σ_{D,i}  | `sigma`   | (I, T) | softmin weights, eq. 13                           |
+| c(D)     | `weights` | (T,)   | weights of the past tasks, eq. 16; equal for LI   |
 
-Two equations are misprinted. Eq. 14 and 15 lack what the other configurations' softmin weights contribute; the
-gradient of eq. 12 by f̂_D(λ_l) is σ_l (1 + β (f_l − Σ_i σ_i f_i)). Eq. 17 gives 1 to the most unlike task, while
-the text asks for the opposite; the weight is the concordant share, 1 minus that. Both printed forms remain
-available for comparison.
+Two equations are misprinted. Eq. 14 and 15 lack the terms of the other configurations' softmin weights; the gradient of
+eq. 12 by f̂_D(λ_l) is σ_l (1 + β (f_l − Σ_i σ_i f_i)). Eq. 17 gives 1 to the least similar task, while the text asks for
+the opposite; the weight used here is 1 minus that, the concordant share. Both printed forms remain available for
+comparison.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
-import numpy.typing as npt
 
-from headstart._support.types import Array
+from headstart._support.arguments import whole
+from headstart._support.types import Array, Rows
 from headstart.errors import ArgumentError
 from headstart.history import Features
 from headstart.space.rows import distinct
@@ -33,8 +33,12 @@ from headstart.strategies.base import Planned, Run, Told, anywhere, fresh
 from headstart.transfer.models import TaskModels
 from headstart.transfer.ranks import concordance
 
-POWERS = (0.0, 1.0, 2.0, 4.0, 8.0, 16.0)
-MOST_REHEARSED = 50  # tasks on which a power is tried out, on five times as many configurations
+# All of these are guesses.
+STEPS = 60  # of L-BFGS-B for a whole start
+NEXT_STEPS = 15  # and for the next configuration alone
+NEARBY = 0.05  # standard deviation of a restart around the greedy start, per coordinate
+POWERS = (0.0, 1.0, 2.0, 4.0, 8.0, 16.0)  # exponents of the concordant share to choose from
+MOST_REHEARSED = 50  # tasks on which they are tried, with five times as many configurations
 
 
 # -- the meta-loss -------------------------------------------------------------------------------------------
@@ -47,17 +51,17 @@ def softmin(F: Array, beta: float) -> Array:
 
 
 def meta_loss(F: Array, beta: float, weights: Array) -> float:
-    """1/|D| Σ_D c(D) Σ_i σ_{D,i} f̂_D(λ_i): eq. 12 with equal weights 1, eq. 16 otherwise."""
+    """1/|D| Σ_D c(D) Σ_i σ_{D,i} f̂_D(λ_i): eq. 12 if all weights are 1, eq. 16 otherwise."""
     return float(weights @ (softmin(F, beta) * F).sum(axis=0) / F.shape[1])
 
 
 def meta_gradient(F: Array, beta: float, weights: Array, form: str = "right") -> Array:
-    """∂L / ∂f̂_D(λ_l), (I, T): of eq. 12, or as eq. 14 prints it."""
-    S = softmin(F, beta)
-    if form == "printed":  # noqa: SIM108
-        slope = S * (beta * (1 - S) * F + 1)  # eq. 14
+    """∂L / ∂f̂_D(λ_l), (I, T): the gradient of eq. 12 and 16, or eq. 14 as printed."""
+    sigma = softmin(F, beta)
+    if form == "printed":
+        slope = sigma * (beta * (1 - sigma) * F + 1)  # eq. 14
     else:
-        slope = S * (1 + beta * (F - (S * F).sum(axis=0)))
+        slope = sigma * (1 + beta * (F - (sigma * F).sum(axis=0)))
     return np.asarray(slope * weights / F.shape[1])
 
 
@@ -68,10 +72,11 @@ def meta_gradient(F: Array, beta: float, weights: Array, form: str = "right") ->
 class LearnedInit:
     """LI: the configurations that together minimise the expected best loss over the past tasks.
 
-    recipe: "paper" is Algorithm 2 to the letter: best configurations of random tasks, then `epochs` plain
-        gradient steps of size `eta`. "default" starts from a greedy choice on the surrogates and from
-        `restarts` others near it, descends by L-BFGS-B within the bounds of the space, and keeps the best.
-    gradient: "right", or "printed" for eq. 14 as it stands (which only plain steps can follow).
+    recipe: "paper" follows Algorithm 2 to the letter: best configurations of random tasks, then `epochs` plain
+        gradient steps of size `eta`. "default" begins with a greedy choice on the surrogates and `restarts` other
+        starts near it, descends by L-BFGS-B within the bounds of the space, and keeps the best.
+    gradient: "right", or "printed" for eq. 14 as it stands, which only plain steps can follow.
+    beta, eta, epochs: the paper's values by default.
     """
 
     recipe: str = "default"
@@ -86,7 +91,9 @@ class LearnedInit:
             raise ArgumentError(f"recipe must be 'default' or 'paper', but got {self.recipe!r}")
         if self.gradient not in ("right", "printed"):
             raise ArgumentError(f"gradient must be 'right' or 'printed', but got {self.gradient!r}")
-        check_beta(self.beta)
+        _check_beta(self.beta)
+        whole("restarts", self.restarts, 0)
+        whole("epochs", self.epochs, 0)
 
     def begin(self, models: TaskModels, *, n: int, features: Features | None, rng: np.random.Generator) -> Run:
         plan = self.plan(models, n, rng)
@@ -99,16 +106,16 @@ class LearnedInit:
             return first
         if self.recipe == "default":
             starts = [models.space.encode_values(first)]
-            starts += [_near(models, starts[0], rng) for _ in range(self.restarts)]
+            starts += [_near(starts[0], rng) for _ in range(self.restarts)]
         else:
             starts = [_random_best(models, n, rng)]
         plain = self.recipe == "paper" or self.gradient == "printed"
-        descend: Callable[[TaskModels, Array], Array] = self._steps if plain else self._quasi_newton
-        found = [models.space.decode_values(descend(models, Z)) for Z in starts]
+        descended = [self._steps(models, Z) if plain else self._quasi_newton(models, Z) for Z in starts]
+        found = [models.space.decode_values(Z) for Z in descended]
         if not plain:
-            found.append(first)  # a descent can lose in the projection what it gained before
+            found.append(first)  # decoding can undo what the descent gained
         best = min(found, key=lambda V: expected_loss(models, V))
-        spare = first[:0] if plain else first  # as published, tasks with the same best leave gaps
+        spare = first[:0] if plain else first  # in the paper's recipe, tasks with the same best leave gaps
         return _best_first(models, distinct(best)[0], spare, n)
 
     def _steps(self, models: TaskModels, Z: Array) -> Array:
@@ -124,9 +131,9 @@ class LearnedInit:
         return descend(models, Z, np.ones(len(models)), self.beta)
 
 
-def check_beta(beta: float) -> None:
+def _check_beta(beta: float) -> None:
     if not -1e6 <= beta < 0:
-        raise ArgumentError(f"beta must be negative and not below -1e6, where the softmin overflows, but got {beta}")
+        raise ArgumentError(f"beta must be negative and at least -1e6, below which exp overflows, but got {beta}")
 
 
 def expected_loss(models: TaskModels, V: Array) -> float:
@@ -135,9 +142,12 @@ def expected_loss(models: TaskModels, V: Array) -> float:
 
 
 def descend(
-    models: TaskModels, Z: Array, weights: Array, beta: float, fixed: Array | None = None, steps: int = 60
+    models: TaskModels, Z: Array, weights: Array, beta: float, fixed: Array | None = None, steps: int = STEPS
 ) -> Array:
-    """Minimise eq. 16 over the rows of Z within [0, 1] by L-BFGS-B; losses of `fixed` (k, T) take part unmoved."""
+    """Minimise eq. 16 over the rows of Z within [0, 1] by L-BFGS-B.
+
+    fixed: losses (k, T) of further configurations in the start, which do not move.
+    """
     from scipy.optimize import minimize
 
     k = 0 if fixed is None else len(fixed)
@@ -153,21 +163,9 @@ def descend(
     return np.asarray(result.x.reshape(Z.shape))
 
 
-def greedy(F: Array, n: int) -> list[int]:
-    """n rows of F (m, T), each the one that lowers the mean over tasks of the best loss most, given those before it."""
-    chosen: list[int] = []
-    lowest = np.full(F.shape[1], np.inf)
-    for _ in range(min(n, len(F))):
-        total = np.minimum(F, lowest).mean(axis=1)
-        total[chosen] = np.inf
-        chosen.append(int(np.argmin(total)))
-        lowest = np.minimum(lowest, F[chosen[-1]])
-    return chosen
-
-
-def _near(models: TaskModels, Z: Array, rng: np.random.Generator) -> Array:
-    """Another start close by. Starts from afar find lower losses on the surrogates, but not on new tasks."""
-    return np.clip(Z + rng.normal(scale=0.05, size=Z.shape), 0.0, 1.0)
+def _near(Z: Array, rng: np.random.Generator) -> Array:
+    """Another start close by. Distant starts reach lower losses on the surrogates, but not on new tasks."""
+    return np.clip(Z + rng.normal(scale=NEARBY, size=Z.shape), 0.0, 1.0)
 
 
 def _random_best(models: TaskModels, n: int, rng: np.random.Generator) -> Array:
@@ -178,9 +176,32 @@ def _random_best(models: TaskModels, n: int, rng: np.random.Generator) -> Array:
 
 
 def _best_first(models: TaskModels, V: Array, spare: Array, n: int) -> Array:
-    """The same configurations, ordered greedily by what each adds; gaps are filled from the spare ones."""
+    """The same configurations, ordered greedily by how much each adds; spare ones fill gaps."""
     V = distinct(np.concatenate([V, spare]))[0] if len(V) < n else V
     return V[greedy(models.predict(models.space.encode_values(V)), n)]
+
+
+# -- the greedy choice ---------------------------------------------------------------------------------------
+
+
+def _mean(best: Array, chosen: list[int]) -> Array:
+    return np.asarray(best.mean(axis=1))
+
+
+def greedy(F: Array, n: int, score: Callable[[Array, list[int]], Array] = _mean) -> list[int]:
+    """n rows of F (m, T), one after another: each lowers the score of the chosen rows most.
+
+    score: from the best losses so far with each row added, (m, T), and the rows chosen before, to (m,); by default, the
+    mean over tasks.
+    """
+    chosen: list[int] = []
+    lowest = np.full(F.shape[1], np.inf)
+    for _ in range(min(n, len(F))):
+        scores = score(np.minimum(F, lowest), chosen)
+        scores[chosen] = np.inf
+        chosen.append(int(np.argmin(scores)))
+        lowest = np.minimum(lowest, F[chosen[-1]])
+    return chosen
 
 
 # -- aLI -----------------------------------------------------------------------------------------------------
@@ -188,22 +209,22 @@ def _best_first(models: TaskModels, V: Array, spare: Array, n: int) -> Array:
 
 @dataclass(frozen=True)
 class AdaptiveLearnedInit:
-    """aLI: LI in which the tasks that rank the tried configurations as the new one does count for more.
+    """aLI: LI in which tasks count for more if they rank the tried configurations as the new task does.
 
-    power: exponent of the concordant share; None: chosen by leaving out one past task after another.
+    power: exponent of the concordant share; None chooses it by leave-one-out over the past tasks.
     weights: "concordant", or "printed" for eq. 17 as it stands.
     """
 
     power: float | None = None
     weights: str = "concordant"
-    beta: float = -100.0
+    beta: float = -100.0  # as in the paper
 
     def __post_init__(self) -> None:
         if self.weights not in ("concordant", "printed"):
             raise ArgumentError(f"weights must be 'concordant' or 'printed', but got {self.weights!r}")
         if self.power is not None and not 0 <= self.power < np.inf:
-            raise ArgumentError(f"power must be 0 or above, but got {self.power}")
-        check_beta(self.beta)
+            raise ArgumentError(f"power must be finite and not negative, but got {self.power}")
+        _check_beta(self.beta)
 
     def begin(self, models: TaskModels, *, n: int, features: Features | None, rng: np.random.Generator) -> Run:
         plan = LearnedInit(beta=self.beta).plan(models, n, rng)
@@ -215,7 +236,7 @@ class AdaptiveLearnedInit:
 
 @dataclass(frozen=True)
 class Reweighted:
-    """A run of aLI: the plan of LI while nothing sets the tasks apart, eq. 16 for the next one when it does."""
+    """A run of aLI: LI's plan while all weights are equal, then the next configuration by eq. 16."""
 
     models: TaskModels
     plan: Array
@@ -231,7 +252,7 @@ class Reweighted:
         return fresh(chain(plan, iter(self.plan), rest), told, self.models.space)
 
     def task_weights(self, told: Told) -> Array:
-        """c(D, D_new, Λ_t) to the chosen power; equal before two results are known."""
+        """c(D, D_new, Λ_t) to the chosen power; equal while there are fewer than two results."""
         known = told.known
         if len(known) < 2 or self.power == 0:
             return np.ones(len(self.models))
@@ -239,13 +260,13 @@ class Reweighted:
         return np.asarray((1 - c if self.printed else c) ** self.power)
 
     def _next(self, told: Told, weights: Array) -> Iterator[Array]:
-        """The candidate that lowers eq. 16 most with the tried ones kept, moved downhill if the space allows."""
+        """The candidates by how much they lower eq. 16 given the tried ones; the first is moved downhill if it may."""
         space, V, F = self.models.space, self.models.candidates, self.models.candidate_losses
         tried = self.models.predict(space.encode_values(told.V))
         order = np.argsort(np.minimum(F, tried.min(axis=0)) @ weights, kind="stable")
         first = next((v for v in V[order[: len(told) + 1]] if v not in told), None)
         if first is not None and self.models.allowed is None:
-            z = descend(self.models, space.encode_values(first[None]), weights, self.beta, tried, steps=15)
+            z = descend(self.models, space.encode_values(first[None]), weights, self.beta, tried, steps=NEXT_STEPS)
             moved = space.decode_values(z)
             losses = self.models.predict(space.encode_values(np.vstack([moved, first])))
             if np.diff(np.minimum(losses, tried.min(axis=0)) @ weights)[0] > 0:
@@ -254,7 +275,7 @@ class Reweighted:
 
 
 def best_power(models: TaskModels, n: int) -> float:
-    """The power with which aLI does best on the past tasks, each left out in turn (its surrogate is the truth)."""
+    """The power with which aLI does best on the past tasks, each left out in turn; its surrogate is the truth."""
     F = models.candidate_losses
     F = F[_spread(len(F), MOST_REHEARSED * 5)][:, _spread(F.shape[1], MOST_REHEARSED)]
     if F.shape[1] < 3:
@@ -262,24 +283,19 @@ def best_power(models: TaskModels, n: int) -> float:
     return min(POWERS, key=lambda power: sum(_rehearse(F, t, n, power) for t in range(F.shape[1])))
 
 
-def _spread(n: int, most: int) -> npt.NDArray[np.intp]:
-    """At most so many of 0 … n − 1, evenly spread."""
+def _spread(n: int, most: int) -> Rows:
+    """At most that many of 0 … n − 1, evenly spread."""
     return np.linspace(0, n - 1, min(n, most)).astype(np.intp)
 
 
 def _rehearse(F: Array, left_out: int, n: int, power: float) -> float:
-    """Mean best loss over n steps of aLI on one past task, learned from the others."""
-    others = np.delete(F, left_out, axis=1)
-    losses = F[:, left_out]
-    tried: list[int] = []
-    lowest = np.full(others.shape[1], np.inf)
-    best, total = np.inf, 0.0
-    for _ in range(min(n, len(F))):
-        weights = concordance(others[tried], losses[tried]) ** power if len(tried) > 1 else np.ones(len(lowest))
-        score = np.minimum(others, lowest) @ weights
-        score[tried] = np.inf
-        tried.append(int(np.argmin(score)))
-        lowest = np.minimum(lowest, others[tried[-1]])
-        best = min(best, float(losses[tried[-1]]))
-        total += best
-    return total
+    """Sum of the best losses after each of n steps of aLI on one past task, learned from the others."""
+    others, losses = np.delete(F, left_out, axis=1), F[:, left_out]
+
+    def score(best: Array, tried: list[int]) -> Array:
+        known = len(tried) > 1
+        weights = concordance(others[tried], losses[tried]) ** power if known else np.ones(best.shape[1])
+        return np.asarray(best @ weights)
+
+    tried = greedy(others, n, score)
+    return float(np.cumsum(np.minimum.accumulate(losses[tried]))[-1])

@@ -1,14 +1,13 @@
 """Starts from the data sets that are nearest by a learned distance.
 
 Kim, Kim, Choi: Learning to Transfer Initializations for Bayesian Hyperparameter Optimization (2017), Algorithm 3,
-lines 1 to 6. The distance is Euclidean between embeddings as the Siamese network gave them, since that is what it
-was trained for: nothing is standardised. The embeddings are meta-features like any other (`embedding.py`), so that
-torch is needed to make them and not to use them.
+lines 1 to 6. The distance is Euclidean between the embeddings of a Siamese network. They are not standardised, since
+the network was trained for this distance. Embeddings are stored as meta-features (`datasets/embedding.py`), so torch
+is needed to compute them, but not to use them.
 
-| symbol | name | shape  | meaning                              |
-| ------ | ---- | ------ | ------------------------------------ |
-| m_D    | `M`  | (T, F) | embeddings of the past tasks          |
-| k      | `k`  |        | how many data sets count as nearest   |
+| symbol | name | meaning                             |
+| ------ | ---- | ----------------------------------- |
+| k      | `k`  | how many data sets count as nearest |
 """
 
 from __future__ import annotations
@@ -31,10 +30,10 @@ from headstart.transfer.weights import nearest_by_metric
 class NearestByMetric:
     """metric: the best configurations of the data sets nearest by a learned distance, the nearest first.
 
-    k: how many of them give the prior mean of `surrogate="prior"`; a start longer than that goes on with the next.
+    k: how many of them give the prior mean of `surrogate="prior"`; a longer start goes on with the next nearest.
     """
 
-    k: int = 3
+    k: int = 3  # as in the paper's experiments
 
     def __post_init__(self) -> None:
         whole("k", self.k, 1)
@@ -44,7 +43,7 @@ class NearestByMetric:
 
 
 def surrogate_after(strategy: Strategy, surrogate: Any) -> Any:
-    """The surrogate of a run that begins with this strategy: after `metric`, "prior" keeps to the nearest data sets."""
+    """The surrogate of a run that starts with this strategy; after `metric`, "prior" uses only the nearest ones."""
     if surrogate == "prior" and isinstance(strategy, NearestByMetric):
         return NearestPrior(strategy.k)
     return surrogate

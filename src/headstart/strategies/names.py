@@ -1,4 +1,4 @@
-"""The names of the strategies."""
+"""Strategies by name."""
 
 from __future__ import annotations
 
@@ -30,7 +30,10 @@ STRATEGIES: dict[str, Callable[[], Strategy]] = {
 
 
 def resolve_strategy(init: Any, *, history: bool = True, seed: int | None = None) -> Strategy:
-    """The strategy meant by a name or object. history: whether there are past runs; seed: of a random start."""
+    """The strategy of that name, or the object itself.
+
+    history: whether there are past runs. seed: of a random start.
+    """
     if not isinstance(init, str):
         if not hasattr(init, "begin"):
             raise ArgumentError(f"init must be a name or a strategy with a method begin, but got {init!r}")
@@ -41,10 +44,12 @@ def resolve_strategy(init: Any, *, history: bool = True, seed: int | None = None
         names = sorted(STRATEGIES)
         raise ArgumentError(f"there is no strategy {init!r}{closest(init, names)} (there are: {', '.join(names)})")
     if not history:
-        raise ArgumentError(f"init={init!r} learns from past runs", "pass a history, or init='random'")
+        raise ArgumentError(
+            f"init={init!r} learns from past runs", "pass a history with {history}, or use {init}'random'"
+        )
     return STRATEGIES[init]()
 
 
 def strategy_name(init: Any) -> str:
-    """For the record: the name itself, or the object's description."""
+    """The name itself, or the object's description."""
     return init if isinstance(init, str) else repr(init)

@@ -1,15 +1,17 @@
-"""Starts from the tasks predicted to be most alike: PBI, aPBI and aaPBI.
+"""Starts from the past tasks predicted to be most similar: PBI, aPBI and aaPBI.
 
-Wistuba, Schilling, Schmidt-Thieme: Learning Data Set Similarities for Hyperparameter Optimization
-Initializations (2015). A random forest learns the distance between two data sets from their meta-features
-(PBI, after Feurer et al. 2015); results on the new data set become further features (aPBI); the first
-configurations may be chosen for what their results will say about the distances (aaPBI).
+Wistuba, Schilling, Schmidt-Thieme: Learning Data Set Similarities for Hyperparameter Optimization Initializations
+(2015). A random forest learns the distance between two data sets from their meta-features (PBI, after Feurer et al.
+2015). Results on the new data set become further features, the landmarks (aPBI). The first configurations can be chosen
+so that their landmarks predict the distances well (aaPBI).
 
-| symbol        | name        | shape       | meaning                                                        |
-| ------------- | ----------- | ----------- | -------------------------------------------------------------- |
-| m_D           | `M`         | (T, F)      | meta-features of the past tasks                                |
-| d(D_i, D_j)   | `distances` | (T, T)      | share of discordant pairs, eq. 4: what the forest learns       |
-| m_{ij,λ_k,λ_l}| landmarks   | (T, T, k)   | whether two tasks order λ_k, λ_l differently, eq. 3            |
+| symbol              | name        | shape  | meaning                                                            |
+| ------------------- | ----------- | ------ | ------------------------------------------------------------------ |
+| m_D                 | `M`         | (T, n) | meta-features of the past tasks                                    |
+| d(D_i, D_j)         | `distances` | (T, T) | share of discordant pairs, eq. 4; the forest's target              |
+| —                   | `pairs`     | (q, 2) | pairs of tasks that a forest learns from                           |
+| f_D(λ_k)            | `F`         | (k, T) | losses of k configurations on the past tasks                       |
+| m_{D_i,D_j,λ_k,λ_l} | `landmarks` | (q, ·) | whether two tasks order λ_k, λ_l differently, eq. 3, for all k < l |
 """
 
 from __future__ import annotations
@@ -17,13 +19,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import chain, combinations
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from headstart._support.types import Array
-from headstart.errors import ArgumentError
+from headstart._support.arguments import whole
+from headstart._support.types import Array, Mask, Rows
 from headstart.history import Features
 from headstart.strategies.base import Run, Told, anywhere, best_of, fresh
 from headstart.strategies.best import InOrder
@@ -31,20 +32,21 @@ from headstart.transfer.models import TaskModels
 from headstart.transfer.ranks import precision_at
 from headstart.transfer.weights import feature_vectors
 
-Grown: TypeAlias = tuple[Any, Any, Any, Any]  # training pairs, other tasks, leaves of both
-
-MOST_PAIRS = 20_000  # pairs of tasks a forest is trained on
+CONSIDERED = 1 / 3  # share of the features considered at a split, the usual choice for regression forests
+MOST_PAIRS = 20_000  # pairs of tasks that a forest is trained on; a guess that bounds the cost, like the next three
 MOST_ACTIVE = 40  # configurations among which the active ones are chosen
+ACTIVE_TREES = 25  # of each forest that judges them
+ACTIVE_LEAF = 10  # fewest pairs in a leaf of such a tree, so that landmarks can split it
 
 
 @dataclass(frozen=True)
 class PredictiveBest:
-    """PBI: a random forest predicts how alike the new task is to each past one; the best of the most alike."""
+    """PBI: the best configurations of the past tasks that a random forest predicts to be most similar."""
 
     trees: int = 50
 
     def __post_init__(self) -> None:
-        _check_trees(self.trees)
+        whole("trees", self.trees, 1)
 
     def begin(self, models: TaskModels, *, n: int, features: Features | None, rng: np.random.Generator) -> Run:
         forest = PairForest.of(models, features, self.trees, rng)
@@ -54,12 +56,12 @@ class PredictiveBest:
 
 @dataclass(frozen=True)
 class AdaptivePredictiveBest:
-    """aPBI: PBI, with landmark features from the results on the new task and a new forest after each."""
+    """aPBI: PBI with landmarks from the results on the new task, and a new forest after each result."""
 
     trees: int = 50
 
     def __post_init__(self) -> None:
-        _check_trees(self.trees)
+        whole("trees", self.trees, 1)
 
     def begin(self, models: TaskModels, *, n: int, features: Features | None, rng: np.random.Generator) -> Run:
         return Adaptive(PairForest.of(models, features, self.trees, rng), int(rng.integers(2**32)))
@@ -67,15 +69,14 @@ class AdaptivePredictiveBest:
 
 @dataclass(frozen=True)
 class ActivePredictiveBest:
-    """aaPBI: the first K configurations are those whose results tell most about the distances (Algorithm 3)."""
+    """aaPBI: aPBI whose first K configurations are those with the most informative landmarks (Algorithm 3)."""
 
-    k: int = 3
+    k: int = 3  # K, as in the paper's experiments
     trees: int = 50
 
     def __post_init__(self) -> None:
-        _check_trees(self.trees)
-        if self.k < 2:
-            raise ArgumentError(f"k must be at least 2, since a landmark compares two configurations, but got {self.k}")
+        whole("trees", self.trees, 1)
+        whole("k", self.k, 2)  # a landmark compares two configurations
 
     def begin(self, models: TaskModels, *, n: int, features: Features | None, rng: np.random.Generator) -> Run:
         forest = PairForest.of(models, features, self.trees, rng)
@@ -87,7 +88,7 @@ class ActivePredictiveBest:
 
 @dataclass(frozen=True)
 class Adaptive:
-    """A run that first takes given configurations, then the best of the task now predicted to be closest."""
+    """A run that first takes given configurations, then the best ones of the task now predicted to be nearest."""
 
     forest: PairForest
     seed: int
@@ -109,10 +110,10 @@ class PairForest:
 
     models: TaskModels
     M: Array
-    new: Array
+    new: Array  # (n,), meta-features of the new task
     trees: int
     seed: int
-    pairs: npt.NDArray[np.intp] = field(repr=False)  # (q, 2), the pairs of tasks it is trained on
+    pairs: Rows = field(repr=False)
 
     @classmethod
     def of(cls, models: TaskModels, features: Features | None, trees: int, rng: np.random.Generator) -> PairForest:
@@ -123,53 +124,70 @@ class PairForest:
         return cls(models, M, new, trees, int(rng.integers(2**31)), pairs)
 
     def predict(self, told: Told) -> Array:
-        """d̂(D, D_new) for every past task D, trained with the landmarks that the known results allow."""
+        """d̂(D, D_new) for every past task D, from meta-features and the landmarks of the results so far: (T,)."""
         if not len(self.pairs):
             return np.zeros(len(self.models))
         known = told.known
-        G = self.models.responses(known.V) if len(known) > 1 else np.empty((len(known), len(self.models)))
-        X = np.hstack([_sides(self.M[self.pairs[:, 0]], self.M[self.pairs[:, 1]]), landmarks(G, self.pairs)])
-        y = self.models.distances[self.pairs[:, 0], self.pairs[:, 1]]
-        model = self._forest(self.trees, 1).fit(X, y)
-        return np.asarray(
-            model.predict(
-                np.hstack([_sides(self.M, np.broadcast_to(self.new, self.M.shape)), landmarks_to(G, known.losses)])
-            )
-        )
+        F = self.models.responses(known.V) if len(known) > 1 else np.empty((len(known), len(self.models)))
+        X = np.hstack([self._features(self.pairs), landmarks(F, self.pairs)])
+        new = np.broadcast_to(self.new, self.M.shape)
+        model = self._forest(self.trees, 1).fit(X, self._distances(self.pairs))
+        return np.asarray(model.predict(np.hstack([self.M, new, landmarks_to(F, known.losses)])))
 
-    def _forest(self, trees: int, leaf: int):  # type: ignore[no-untyped-def]
-        from sklearn.ensemble import RandomForestRegressor
-
-        return RandomForestRegressor(trees, min_samples_leaf=leaf, max_features=1 / 3, random_state=self.seed, n_jobs=1)
-
-    def leaves(self, left_out: int, trees: int = 25, leaf: int = 10) -> Grown:
-        """A forest on meta-features alone without one task: leaves of all other pairs, and of those with it."""
+    def leaves(self, left_out: int) -> Leaves:
+        """The leaves of a forest that is trained without one task and without landmarks."""
         train = self.pairs[(self.pairs != left_out).all(axis=1)]
         others = np.flatnonzero(np.arange(len(self.M)) != left_out)
-        y = self.models.distances[train[:, 0], train[:, 1]]
-        model = self._forest(trees, leaf).fit(_sides(self.M[train[:, 0]], self.M[train[:, 1]]), y)
-        test = _sides(self.M[others], np.broadcast_to(self.M[left_out], (len(others), self.M.shape[1])))
-        return train, others, model.apply(_sides(self.M[train[:, 0]], self.M[train[:, 1]])), model.apply(test)
+        X, y = self._features(train), self._distances(train)
+        model = self._forest(ACTIVE_TREES, ACTIVE_LEAF).fit(X, y)
+        test = np.column_stack([others, np.full(len(others), left_out)])
+        return Leaves(train, test, y, self._distances(test), model.apply(X), model.apply(self._features(test)))
+
+    def _forest(self, trees: int, leaf: int) -> Any:
+        from sklearn.ensemble import RandomForestRegressor
+
+        return RandomForestRegressor(
+            trees, min_samples_leaf=leaf, max_features=CONSIDERED, random_state=self.seed, n_jobs=1
+        )
+
+    def _features(self, pairs: Rows) -> Array:
+        """Meta-features of both tasks of each pair: (q, 2n)."""
+        return np.hstack([self.M[pairs[:, 0]], self.M[pairs[:, 1]]])
+
+    def _distances(self, pairs: Rows) -> Array:
+        return self.models.distances[pairs[:, 0], pairs[:, 1]]
 
 
-def _sides(a: Array, b: Array) -> Array:
-    return np.hstack([a, b])
+class Leaves(NamedTuple):
+    """A forest trained without one task, as the leaves of its trees."""
+
+    train: Rows  # (q, 2), the pairs it was trained on
+    test: Rows  # (T − 1, 2), every other task with the one left out
+    y: Array  # (q,), the distances it was trained on
+    y_test: Array  # (T − 1,), the true distances of the test pairs
+    of_train: Rows  # (q, trees), the leaf of each training pair in each tree
+    of_test: Rows  # (T − 1, trees)
 
 
-def landmarks(G: Array, pairs: npt.NDArray[np.intp]) -> Array:
-    """Eq. 3 for the configurations with losses G (k, T): which pairs of them two tasks order differently."""
-    up = _orders(G)
-    return (up[:, pairs[:, 0]] ^ up[:, pairs[:, 1]]).T.astype(float)
+def landmarks(F: Array, pairs: Rows) -> Array:
+    """Eq. 3: for each pair of tasks, which pairs of the k configurations they order differently."""
+    return _differ(_orders(F), pairs).T.astype(float)
 
 
-def landmarks_to(G: Array, losses: Array) -> Array:
-    """The same between every past task and the new one, whose losses are given: (T, pairs)."""
-    return (_orders(G) ^ _orders(losses[:, None])).T.astype(float)
+def landmarks_to(F: Array, losses: Array) -> Array:
+    """The same for every past task and the new one, whose losses (k,) are given: (T, ·)."""
+    return (_orders(F) ^ _orders(losses[:, None])).T.astype(float)
 
 
-def _orders(G: Array) -> npt.NDArray[np.bool_]:
-    upper = np.triu_indices(len(G), k=1)
-    return np.asarray(G[upper[0]] > G[upper[1]])
+def _orders(F: Array) -> Mask:
+    """f_D(λ_k) > f_D(λ_l) for k < l: (·, T)."""
+    upper = np.triu_indices(len(F), k=1)
+    return np.asarray(F[upper[0]] > F[upper[1]])
+
+
+def _differ(orders: Mask, pairs: Rows) -> Mask:
+    """Whether the two tasks of each pair differ; tasks are the last axis of `orders`."""
+    return np.asarray(orders[..., pairs[:, 0]] ^ orders[..., pairs[:, 1]])
 
 
 # -- Algorithm 3 ---------------------------------------------------------------------------------------------
@@ -178,74 +196,59 @@ def _orders(G: Array) -> npt.NDArray[np.bool_]:
 def active_configurations(forest: PairForest, n: int, k: int) -> Array:
     """Algorithm 3: the k configurations whose landmarks best predict the order of the distances.
 
-    Trained literally, it needs a forest for every left-out task and every pair of configurations. Its structure
-    saves that: what the meta-features say is the same for all of them, and a landmark only splits what the trees
-    have already told apart. So one forest is grown per left-out task on meta-features alone, and each candidate's
-    landmarks refine the means of its leaves; for all candidates at once, that is a product of matrices.
+    Followed literally, it trains a forest for every left-out task and every pair of configurations. But all of these
+    forests see the same meta-features, and a landmark only splits their leaves further. So this trains one forest per
+    left-out task, on meta-features alone, and refines the means of its leaves by each candidate's landmarks.
     """
     models = forest.models
     V = _candidates(models)
     k = min(k, len(V))
     if k < 2:
         return V[:k]
-    up = models.responses(V)
+    F = models.responses(V)
     grown = [forest.leaves(i) for i in range(len(models))]
     at = max(1, min(n - k, len(models) - 2))
     pairs = list(combinations(range(len(V)), 2))
-    gain = _precision(forest, grown, up, [list(pair) for pair in pairs], at)
-    chosen = list(pairs[int(np.argmax(gain))])  # lines 1–7
+    precision = _precision(grown, F, [list(pair) for pair in pairs], at)
+    chosen = list(pairs[int(np.argmax(precision))])  # lines 1–7
     while len(chosen) < k:  # lines 8–15
         rest = [j for j in range(len(V)) if j not in chosen]
-        gain = _precision(forest, grown, up, [[*chosen, j] for j in rest], at)
-        chosen.append(rest[int(np.argmax(gain))])
+        precision = _precision(grown, F, [[*chosen, j] for j in rest], at)
+        chosen.append(rest[int(np.argmax(precision))])
     return V[chosen]
 
 
 def _candidates(models: TaskModels) -> Array:
-    """Configurations that are best on at least one task; the most often best if there are many."""
+    """V of the configurations that are best on at least one task; if there are many, those best on most tasks."""
     best = np.array([task.rows[task.best] for task in models.history])
     rows, counts = np.unique(best, return_counts=True)
     return np.asarray(models.history.V[np.sort(rows[np.argsort(-counts, kind="stable")[:MOST_ACTIVE]])])
 
 
-def _precision(forest: PairForest, grown: list[Grown], G: Array, sets: list[list[int]], at: int) -> Array:
-    """Mean precision at n over left-out tasks, for each set of configurations."""
+def _precision(grown: list[Leaves], F: Array, sets: list[list[int]], at: int) -> Array:
+    """Mean precision at `at` (eq. 5) over the left-out tasks, for each set of configurations (rows of F)."""
     total = np.zeros(len(sets))
-    above = G[:, None, :] > G[None, :, :]  # (c, c, T)
-    orders = np.stack([np.stack([above[a, b] for a, b in combinations(s, 2)]) for s in sets])  # (sets, pairs, T)
-    for left_out, (train, others, leaves, leaves_new) in enumerate(grown):
-        y = forest.models.distances[train[:, 0], train[:, 1]]
-        share = (orders[:, :, train[:, 0]] ^ orders[:, :, train[:, 1]]).sum(axis=1)  # (sets, q): 0 … pairs
-        share_new = (orders[:, :, others] ^ orders[:, :, [left_out]]).sum(axis=1)
-        guess = _refined(y, leaves, leaves_new, share, share_new, orders.shape[1] + 1)
-        true = forest.models.distances[others, left_out]
-        total += [precision_at(at, true, g) for g in guess]
+    above = F[:, None, :] > F[None, :, :]  # (c, c, T)
+    orders = np.stack([np.stack([above[a, b] for a, b in combinations(s, 2)]) for s in sets])  # (sets, ·, T)
+    for leaves in grown:
+        total += [precision_at(at, leaves.y_test, predicted) for predicted in _refined(leaves, orders)]
     return np.asarray(total / len(grown))
 
 
-def _refined(
-    y: Array,
-    leaves: Array,
-    leaves_new: Array,
-    share: npt.NDArray[np.intp],
-    share_new: npt.NDArray[np.intp],
-    levels: int,
-) -> Array:
-    """Predictions of a forest whose leaves are split by the number of discordant landmarks: (sets, pairs)."""
-    guess = np.zeros(share_new.shape)
-    for tree in range(leaves.shape[1]):
-        names, leaf = np.unique(leaves[:, tree], return_inverse=True)
-        leaf_new = np.searchsorted(names, leaves_new[:, tree])
-        mean = np.bincount(leaf, y) / np.bincount(leaf)
-        for s in range(len(share)):
-            cell = leaf * levels + share[s]
+def _refined(leaves: Leaves, orders: Mask) -> Array:
+    """Predicted distances of the test pairs if the number of discordant landmarks splits each leaf: (sets, T − 1)."""
+    levels = orders.shape[1] + 1
+    discordant = _differ(orders, leaves.train).sum(axis=1)  # (sets, q): 0 … levels − 1
+    discordant_test = _differ(orders, leaves.test).sum(axis=1)
+    predicted = np.zeros(discordant_test.shape)
+    for of_train, of_test in zip(leaves.of_train.T, leaves.of_test.T, strict=True):  # tree by tree
+        names, leaf = np.unique(of_train, return_inverse=True)
+        leaf_test = np.searchsorted(names, of_test)
+        mean = np.bincount(leaf, leaves.y) / np.bincount(leaf)
+        for s in range(len(orders)):
+            cell = leaf * levels + discordant[s]
             count = np.bincount(cell, minlength=len(names) * levels)
-            total = np.bincount(cell, y, minlength=len(names) * levels)
-            at = leaf_new * levels + share_new[s]
-            guess[s] += (total[at] + mean[leaf_new]) / (count[at] + 1)  # an empty cell falls back on its leaf
-    return np.asarray(guess / leaves.shape[1])
-
-
-def _check_trees(trees: int) -> None:
-    if trees < 1:
-        raise ArgumentError(f"a forest needs at least one tree, but got trees={trees}")
+            total = np.bincount(cell, leaves.y, minlength=len(names) * levels)
+            at = leaf_test * levels + discordant_test[s]
+            predicted[s] += (total[at] + mean[leaf_test]) / (count[at] + 1)  # an empty cell falls back on its leaf
+    return np.asarray(predicted / leaves.of_train.shape[1])

@@ -1,4 +1,4 @@
-"""A start that uses no past runs: configurations spread evenly over the space."""
+"""A start without past runs: configurations spread evenly over the space."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from headstart._support.arguments import whole
 from headstart.history import Features
 from headstart.strategies.base import Planned, Run
 from headstart.transfer.models import NewTask, TaskModels
@@ -19,6 +20,10 @@ class Random:
     """
 
     seed: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.seed is not None:
+            whole("seed", self.seed, 0, or_none=True)
 
     def begin(
         self, models: TaskModels | NewTask, *, n: int, features: Features | None, rng: np.random.Generator

@@ -1,4 +1,8 @@
-"""Surrogates: what a configuration that was not tried would give. One idea, one file."""
+"""Surrogates: models that predict the loss of a configuration before it is tried. One method, one file.
+
+May import: `transfer`, `gp` and below. Hands on: `Surrogate`, which learns from the past tasks and returns a `Model`;
+fitted to a run's trials, the model becomes a `Posterior`, by which the search scores configurations.
+"""
 
 from headstart.surrogates.base import Acquisition, Model, Posterior, Surrogate
 from headstart.surrogates.experts import Experts

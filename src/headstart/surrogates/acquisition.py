@@ -1,14 +1,15 @@
-"""How promising a configuration is, from what a surrogate says of it: free functions of (mean, std, best).
+"""Acquisition functions: how promising a configuration is, given a surrogate's prediction of its loss.
 
-Losses are minimised, and every function is to be maximised: expected improvement and its logarithm, the
-probability of improvement, and the lower confidence bound with its sign turned.
+Free functions of (mean, std, best). Losses are minimised, scores are maximised: expected improvement and its
+logarithm, the probability of improvement, and the negative lower confidence bound.
 
-| symbol | name   | meaning                                        |
-| ------ | ------ | ---------------------------------------------- |
-| μ, σ   | `mean`, `std` | the surrogate's prediction, σ ≥ 0       |
-| f*     | `best` | the lowest loss so far                         |
-| u      | `u`    | (f* − μ) / σ, the improvement in units of σ    |
-| h(u)   |        | φ(u) + u Φ(u), so that EI = σ h(u)             |
+| symbol | name          | meaning                                     |
+| ------ | ------------- | ------------------------------------------- |
+| μ, σ   | `mean`, `std` | the surrogate's prediction, σ ≥ 0           |
+| f*     | `best`        | the lowest loss so far                      |
+| u      | `u`           | (f* − μ) / σ, the improvement in units of σ |
+| h(u)   | `log_h`       | φ(u) + u Φ(u), so that EI = σ h(u)          |
+| —      | `kappa`       | weight of σ in the confidence bound         |
 """
 
 from __future__ import annotations
@@ -19,23 +20,25 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import erfcx, ndtr
 
-from headstart._support.types import Array
+from headstart._support.types import Array, Mask
 from headstart.errors import ArgumentError
 
 _LOG_ROOT_2PI = 0.5 * math.log(2 * math.pi)
-_LEAST_STD = 1e-300  # a smaller spread is no spread, and its inverse would overflow
-_MOST = 1e150  # |u| is cut off there, since its square would overflow
+_LEAST_STD = 1e-300  # a smaller σ counts as 0, since its inverse would overflow
+_MOST = 1e150  # |u| is clipped here, since its square would overflow
+_SERIES = -1e3  # below this u, 1 − |u| r(u) is all rounding, so its series replaces it
+_DELTA = 0.1  # δ of the confidence bound, as in the experiments of Srinivas et al.
 
 
 def ei(mean: npt.ArrayLike, std: npt.ArrayLike, best: npt.ArrayLike) -> Array:
-    """Expected improvement (Jones et al. 1998): σ (φ(u) + u Φ(u)); without spread, max(f* − μ, 0)."""
+    """Expected improvement (Jones et al. 1998): σ (φ(u) + u Φ(u)); for σ = 0, max(f* − μ, 0)."""
     mean, std, best = _arrays(mean, std, best)
     spread, u = _standardise(mean, std, best)
     return np.where(_matters(std, u), np.exp(log_h(u)) * spread, _certain(mean, best))
 
 
 def log_ei(mean: npt.ArrayLike, std: npt.ArrayLike, best: npt.ArrayLike) -> Array:
-    """log EI, finite and increasing in u where EI itself has long been rounded to 0 (Ament et al. 2023)."""
+    """log EI, finite and increasing in u even where EI itself underflows to 0 (Ament et al. 2023)."""
     mean, std, best = _arrays(mean, std, best)
     spread, u = _standardise(mean, std, best)
     with np.errstate(divide="ignore"):
@@ -51,20 +54,20 @@ def pi(mean: npt.ArrayLike, std: npt.ArrayLike, best: npt.ArrayLike) -> Array:
 
 
 def lcb(mean: npt.ArrayLike, std: npt.ArrayLike, kappa: float) -> Array:
-    """−(μ − κ σ): GP-UCB (Srinivas et al. 2010) for losses."""
+    """−(μ − kappa · σ): GP-UCB (Srinivas et al. 2010) for losses."""
     return np.asarray(kappa * np.asarray(std, dtype=float) - np.asarray(mean, dtype=float))
 
 
-def growing_kappa(t: int, width: int, delta: float = 0.1) -> float:
-    """κ after t trials in d = `width` dimensions: √(2 log(t^(d/2 + 2) π² / 3δ) / 5), slowly growing.
+def growing_kappa(t: int, width: int) -> float:
+    """kappa after t trials in d = `width` dimensions: √(2 log(t^(d/2 + 2) π² / 3δ) / 5), slowly growing.
 
-    The bound of Srinivas et al., its square shrunk by the factor 5 that they use in their own experiments.
+    This is the bound of Srinivas et al. with its square divided by 5, as in their experiments.
     """
-    return math.sqrt(2 * ((width / 2 + 2) * math.log(max(t, 1)) + math.log(math.pi**2 / (3 * delta))) / 5)
+    return math.sqrt(2 * ((width / 2 + 2) * math.log(max(t, 1)) + math.log(math.pi**2 / (3 * _DELTA))) / 5)
 
 
 def log_h(u: npt.ArrayLike) -> Array:
-    """log(φ(u) + u Φ(u)) without cancellation: below −1 it is log φ(u) + log(1 − |u| M(u)), see `_far_below`."""
+    """log(φ(u) + u Φ(u)) without cancellation; below −1 it is log φ(u) + log(1 − |u| r(u)), see `_far_below`."""
     u = np.asarray(u, dtype=float)
     near, far = np.maximum(u, -1.0), np.minimum(u, -1.0)
     below = _log_density(far) + np.log(_far_below(far)[1])
@@ -72,9 +75,9 @@ def log_h(u: npt.ArrayLike) -> Array:
 
 
 def log_ei_slopes(mean: npt.ArrayLike, std: npt.ArrayLike, best: npt.ArrayLike) -> tuple[Array, Array, Array]:
-    """log EI with its derivatives by the mean and by the standard deviation, for gradient steps.
+    """log EI and its derivatives by the mean and by the standard deviation.
 
-    From ∂EI/∂μ = −Φ(u) and ∂EI/∂σ = φ(u), divided by EI = σ h(u); below −1, φ(u) cancels from both.
+    They are ∂EI/∂μ = −Φ(u) and ∂EI/∂σ = φ(u), divided by EI = σ h(u); below −1, φ(u) cancels from both.
     """
     mean, std, best = _arrays(mean, std, best)
     spread, u = _standardise(mean, std, best)
@@ -89,22 +92,22 @@ def log_ei_slopes(mean: npt.ArrayLike, std: npt.ArrayLike, best: npt.ArrayLike) 
 
 
 def _far_below(u: Array) -> tuple[Array, Array]:
-    """Mills' ratio M(u) = Φ(u) / φ(u) and 1 − |u| M(u) = h(u) / φ(u), for u ≤ −1.
+    """Mills' ratio r(u) = Φ(u) / φ(u) and 1 − |u| r(u) = h(u) / φ(u), for u ≤ −1.
 
-    M(u) = √(π/2) erfcx(|u| / √2); far out its series 1/|u| − 1/|u|³ + 3/|u|⁵ − … leaves 1/u² − 3/u⁴ + …
+    r(u) = √(π/2) erfcx(|u| / √2). Far out, its series 1/|u| − 1/|u|³ + 3/|u|⁵ − … leaves 1/u² − 3/u⁴ + … of the second.
     """
     mills = math.sqrt(math.pi / 2) * erfcx(-u / math.sqrt(2))
-    series = (1.0 - 3.0 / u**2) / u**2  # from here on, 1 − |u| M is all rounding
-    return mills, np.where(u < -1e3, series, np.maximum(1.0 + u * mills, np.finfo(float).tiny))
+    series = (1.0 - 3.0 / u**2) / u**2
+    return mills, np.where(u < _SERIES, series, np.maximum(1.0 + u * mills, np.finfo(float).tiny))
 
 
-def _matters(std: Array, u: Array) -> npt.NDArray[np.bool_]:
-    """Whether there is any spread to speak of."""
+def _matters(std: Array, u: Array) -> Mask:
+    """Where σ is not negligible."""
     return np.asarray((std >= _LEAST_STD) & (u < _MOST))
 
 
 def _certain(mean: Array, best: Array) -> Array:
-    """The improvement where there is no spread."""
+    """The improvement where σ is negligible."""
     with np.errstate(over="ignore"):
         return np.asarray(np.maximum(best - mean, 0.0))
 
@@ -114,7 +117,7 @@ def _arrays(mean: npt.ArrayLike, std: npt.ArrayLike, best: npt.ArrayLike) -> tup
         np.asarray(mean, dtype=float), np.asarray(std, dtype=float), np.asarray(best, dtype=float)
     )
     if (b < 0).any():
-        raise ArgumentError(f"a standard deviation cannot be negative, but got {b.min()}")
+        raise ArgumentError(f"std must not be negative, but got {b.min()}")
     return a, b, c
 
 

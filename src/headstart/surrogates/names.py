@@ -1,4 +1,4 @@
-"""The names of the surrogates."""
+"""Surrogates by name."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SURROGATES: dict[str, Callable[[], Surrogate]] = {
 
 
 def resolve_surrogate(surrogate: Any) -> Surrogate:
-    """The surrogate meant by a name or object."""
+    """The surrogate of that name, or the object itself."""
     if not isinstance(surrogate, str):
         if not hasattr(surrogate, "begin"):
             raise ArgumentError(f"surrogate must be a name or an object with a method begin, but got {surrogate!r}")

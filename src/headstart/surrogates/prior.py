@@ -1,9 +1,9 @@
-"""Gaussian processes with a transferred prior.
+"""A Gaussian process with a transferred prior.
 
-Kim, Kim, Choi: Learning to Transfer Initializations for Bayesian Hyperparameter Optimization (2017), Algorithm 3:
-the prior mean of the new task's process is the average response surface of the data sets nearest to it. Here the
-average is weighted (by meta-features, by how tasks rank the results, or equally), its offset and slope are
-inferred with the process, and what the past cannot explain grows with the evidence for it. The formulas are in
+Kim, Kim, Choi: Learning to Transfer Initializations for Bayesian Hyperparameter Optimization (2017), Algorithm 3: the
+prior mean of the new task's process is the average response surface of the nearest data sets. Here the average is
+weighted (by meta-features, by how tasks rank the results, or equally), its offset and slope are inferred with the
+process, and the residual that the past tasks cannot explain has the most likely size. The formulas are in
 `transfer/prior.py`.
 """
 
@@ -13,11 +13,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from headstart._support.arguments import whole
 from headstart._support.types import Array
 from headstart.errors import ArgumentError
 from headstart.history import Features
 from headstart.space import Space
-from headstart.surrogates.base import Acquisition
+from headstart.surrogates.base import Acquisition, need_history
 from headstart.transfer.models import TaskModels
 from headstart.transfer.prior import Conditioned, LearnedPrior
 from headstart.transfer.surfaces import STRETCH, own_scale, unstretch
@@ -26,10 +27,10 @@ from headstart.transfer.weights import nearest_by_metric, rank_weights, weights_
 
 @dataclass(frozen=True)
 class TransferredPrior:
-    """prior: a Gaussian process whose mean is the weighted average of the past tasks' surfaces.
+    """prior: a Gaussian process whose mean is a weighted average of the past tasks' surfaces.
 
     weights: "ranks" (how well tasks rank the results), "features" (meta-features) or "equal".
-    covariance: whether the past tasks' deviations from the mean count as likely shapes of the new one.
+    covariance: whether the new task may deviate from the mean in the same ways as the past tasks do.
     """
 
     weights: str = "ranks"
@@ -44,8 +45,7 @@ class TransferredPrior:
     def begin(
         self, space: Space, models: TaskModels | None, *, features: Features | None, rng: np.random.Generator
     ) -> PriorModel:
-        if models is None:
-            raise ArgumentError("surrogate='prior' learns from past runs; pass a history, or surrogate='gp'")
+        models = need_history(models, "prior")
         prior = LearnedPrior.equal(models.surfaces, self.covariance)
         if self.weights == "features":
             prior = replace(prior, weights=weights_by_features(models, features))
@@ -56,25 +56,29 @@ class TransferredPrior:
 class NearestPrior:
     """prior in a run that starts from the nearest data sets: Algorithm 3, with a learned distance.
 
-    The prior mean is the average surface of the k nearest data sets (line 8), on the scale of losses as everywhere;
-    like above, its offset and slope are inferred with the process.
+    The prior mean is the average surface of the k nearest data sets (line 8). As above, surfaces are those of losses,
+    and offset and slope are inferred with the process.
     """
 
-    k: int = 3
+    k: int = 3  # as in the paper's experiments
 
     needs_history = True
+
+    def __post_init__(self) -> None:
+        whole("k", self.k, 1)
 
     def begin(
         self, space: Space, models: TaskModels | None, *, features: Features | None, rng: np.random.Generator
     ) -> PriorModel:
-        if models is None:
-            raise ArgumentError("surrogate='prior' learns from past runs; pass a history, or surrogate='gp'")
+        models = need_history(models, "prior")
         nearest = nearest_by_metric(models, features)[: self.k]
         return PriorModel(LearnedPrior.equal(models.surfaces_of(nearest), covariance=False), ranked=False)
 
 
 @dataclass(frozen=True)
 class PriorModel:
+    """ranked: whether the run's results set the weights of the past tasks."""
+
     prior: LearnedPrior
     ranked: bool
 
@@ -87,13 +91,13 @@ class PriorModel:
 
 @dataclass(frozen=True)
 class PriorPosterior:
-    """Predicts on the stretched scale of the run's own losses; the best so far is 0 there."""
+    """The process on the stretched scale of the run's own losses, on which the best so far is 0."""
 
     process: Conditioned
     losses: Array
 
     def predict(self, Z: Array) -> tuple[Array, Array]:
-        """Turned back to the user's units: the mean through the map, the spread along its slope."""
+        """In the user's units: the mean through the inverse of the stretch, the spread along its slope."""
         mean, std = self.process.predict(Z)
         low, high = float(self.losses.min()), float(self.losses.max())
         width = (high - low) or 1.0
