@@ -2,11 +2,11 @@
 
     python benchmarks/cold_search.py [--seeds 20] [--trials 50] [--problems branin hartmann6] > cold_search.md
 
-Needs optuna and torch (for Optuna's GP). Every optimiser has its defaults and proposes its own first trials.
-Values are the mean (and the standard error) of the best value over the seeds, lower is better.
+Needs optuna and torch (for Optuna's GP). Every optimiser runs with its defaults and proposes its own first trials.
+Values are the mean (and the standard error) of the best value over the seeds; lower is better.
 
-Optuna's GP can only model parameters that occur in every trial, and draws the others at random. So conditional
-problems are also given to it "flat": all parameters are asked for in every trial, and the inactive ones ignored.
+Optuna's GP models only parameters that occur in every trial, and draws the others at random. So it also gets
+conditional problems "flat": every trial suggests all parameters, and the inactive ones are ignored.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Objective = Callable[[Config], float]
 
 @dataclass(frozen=True)
 class Problem:
-    """A function to minimise over a space, and its least value."""
+    """A function to minimise over a space, and its lowest value."""
 
     name: str
     space: Space
@@ -89,7 +89,7 @@ MIXED = Space(
 
 
 def mixed(config: Config) -> float:
-    """Like tuning three models: a broad good basin (boosting), a narrow better one (kernel), a poor third."""
+    """Like tuning three models: a broad good basin (boosting), a narrow better one (kernel), and a poor one."""
     scaling = {"none": 0.06, "standard": 0.0, "range": 0.02}[config["scaler"]]
     if config["model"] == "boosting":
         rate = math.log10(config["rate"]) + 1.2
@@ -120,7 +120,7 @@ def svm_task(task: str | None = None) -> Problem | None:
 
 
 def hardest(history: Any) -> str:
-    """The task with the smallest share of trials within 2 % of its range from the best."""
+    """The task with the smallest share of trials within 2 % of its range of the best."""
     near = {name: float((history[name].scaled() < 0.02).mean()) for name in history.tasks}
     return min(near, key=near.__getitem__)
 
@@ -160,7 +160,7 @@ def with_optuna(sampler: str, problem: Problem, seed: int, trials: int, *, flat:
 
 
 def suggested(trial: Any, space: Space, flat: bool) -> Config:
-    """A configuration from an Optuna trial; flat: inactive parameters are asked for too, and dropped."""
+    """A configuration from an Optuna trial; flat: inactive parameters are suggested too, and dropped."""
     config: Config = {}
     for name in space.parents_first:
         parameter = space[name]
@@ -189,7 +189,7 @@ OPTIMISERS: dict[str, Run] = {
 
 
 def on_one_thread() -> None:
-    """Start this program again with one thread, unless it has been: NumPy reads that when it is loaded."""
+    """Restart this program with one thread if necessary: NumPy reads the setting when it is loaded."""
     one = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
     if not one.items() <= os.environ.items():
         os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, **one})

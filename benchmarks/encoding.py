@@ -1,4 +1,4 @@
-"""How many configurations per second become a matrix: headstart next to ConfigSpace.
+"""How many configurations per second are encoded as a matrix: headstart and ConfigSpace.
 
 python benchmarks/encoding.py [rows]
 """
@@ -34,7 +34,7 @@ SPACE = Space(
 
 
 def frame_of(space: Space, V: Any) -> pd.DataFrame:
-    """The table a user would have: one typed column per parameter, empty where it is inactive."""
+    """The table of a user: one typed column per parameter, empty where it is inactive."""
     columns: dict[str, Any] = {}
     for v, (name, parameter) in zip(V.T, space.items(), strict=True):
         if isinstance(parameter, Categorical):
@@ -46,7 +46,7 @@ def frame_of(space: Space, V: Any) -> pd.DataFrame:
 
 
 def seconds(work: Callable[[], Any]) -> float:
-    """CPU seconds, so that a busy machine does not show in them; all of this runs on one core."""
+    """CPU seconds, so that other load on the machine does not affect them; everything runs on one core."""
     start = time.process_time()
     work()
     return time.process_time() - start

@@ -1,6 +1,6 @@
-"""The evidence table of the README, from the tables in benchmarks/papers; `--write` puts it there.
+"""The evidence table of the README, from the tables in benchmarks/papers; `--write` updates the README.
 
-Mean distance to each left-out data set's best (ADTM) after 1, 3, 5 and 10 trials; less is better.
+Mean distance to the best of each left-out data set (ADTM) after 1, 3, 5 and 10 trials; less is better.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def read(path: Path) -> dict[tuple[str, int], float]:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--write", action="store_true", help="put it into the README")
+    parser.add_argument("--write", action="store_true", help="update the README")
     if parser.parse_args().write:
         readme = ROOT / "README.md"
         readme.write_text(PLACE.sub(table(), readme.read_text(encoding="utf-8")), encoding="utf-8")

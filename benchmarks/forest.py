@@ -1,8 +1,8 @@
-"""What a forest costs: CPU milliseconds to grow `rf`'s 100 trees on n trials, and scikit-learn's own forest.
+"""The cost of a forest: CPU milliseconds to grow the 100 trees of `rf` on n trials, and scikit-learn's own forest.
 
     python benchmarks/forest.py [--rounds 10] [--trials 10 50 200] > forest.md
 
-The two take turns, so that a busy machine slows both alike.
+The two take turns, so that other load on the machine slows both equally.
 """
 
 from __future__ import annotations

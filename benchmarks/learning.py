@@ -1,4 +1,4 @@
-"""What learning a start costs: seconds and memory, next to a plain greedy portfolio and RBI in the same run.
+"""The cost of learning a start, in seconds and memory, compared with a plain greedy portfolio and RBI.
 
 python benchmarks/learning.py
 """
@@ -13,23 +13,17 @@ from collections.abc import Callable
 import numpy as np
 
 import headstart as hs
-from headstart.history.history import build
+from headstart.history import build
+from headstart.history.formats.authors import svm_space
 from headstart.strategies.base import Told
 from headstart.strategies.names import STRATEGIES
 from headstart.transfer.models import TaskModels
 
-SPACE = hs.Space(
-    {
-        "kernel": hs.Categorical(["rbf", "poly", "linear"]),
-        "C": hs.Float(2**-5, 2**6, log=True),
-        "gamma": hs.Float(1e-4, 1e3, log=True, when={"kernel": "rbf"}),
-        "degree": hs.Int(2, 10, when={"kernel": "poly"}),
-    }
-)
+SPACE = svm_space()
 
 
 def history(tasks: int, evaluations: int, ragged: bool) -> hs.History:
-    """Smooth related tasks; ragged: every task has its own configurations and number of them."""
+    """Smooth related tasks; ragged: every task has its own number of its own configurations."""
     rng = np.random.default_rng(0)
     design = SPACE.sample_values(evaluations, rng=rng)
     names, rows, losses = [], [], []
@@ -44,7 +38,7 @@ def history(tasks: int, evaluations: int, ragged: bool) -> hs.History:
 
 
 def greedy_portfolio(past: hs.History, n: int) -> list[int]:
-    """The yardstick: evaluated configurations only, each the one that lowers the mean best loss most."""
+    """The baseline: evaluated configurations only, each the one that lowers the mean best loss most."""
     F = np.full((len(past.V), len(past)), 1.0)
     for t, task in enumerate(past):
         F[task.rows, t] = task.scaled()
@@ -65,7 +59,7 @@ def measure(queue: multiprocessing.Queue, work: Callable[[], object]) -> None:
 
 
 def in_child(work: Callable[[], object]) -> tuple[float, float]:
-    """Seconds, and peak memory of the process in GB (with the history in it)."""
+    """Seconds, and peak memory of the process in GB (including the history)."""
     queue: multiprocessing.Queue = multiprocessing.Queue()
     child = multiprocessing.Process(target=measure, args=(queue, work))
     child.start()
@@ -74,10 +68,10 @@ def in_child(work: Callable[[], object]) -> tuple[float, float]:
     return seconds, peak
 
 
-def adaptive_ask(past_runs: hs.History) -> float:
+def adaptive_ask(past: hs.History) -> float:
     """Milliseconds of one adaptive ask with five results known: the median of 20."""
-    past = TaskModels(past_runs, rng=np.random.default_rng(0))
-    run = STRATEGIES["auto"]().begin(past, n=10, features=None, rng=np.random.default_rng(1))
+    models = TaskModels(past, rng=np.random.default_rng(0))
+    run = STRATEGIES["auto"]().begin(models, n=10, features=None, rng=np.random.default_rng(1))
     rng = np.random.default_rng(2)
     times = []
     for _ in range(20):
@@ -91,7 +85,7 @@ def adaptive_ask(past_runs: hs.History) -> float:
 
 
 def main() -> None:
-    hs.learn(history(3, 10, ragged=False), n=2)  # imports are not what is measured
+    hs.learn(history(3, 10, ragged=False), n=2)  # imports are not measured
     print("| history | method | seconds | ms per task | peak GB |")
     print("| --- | --- | --- | --- | --- |")
     for tasks, evaluations, ragged in ((50, 288, False), (50, 300, True), (250, 300, True), (1000, 300, True)):

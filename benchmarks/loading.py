@@ -1,4 +1,4 @@
-"""A large history in one Parquet file: seconds to write and load it, and the memory that takes.
+"""A large history in one Parquet file: seconds and memory to write and to load it.
 
 python benchmarks/loading.py [tasks] [evaluations per task]
 """
@@ -14,8 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from headstart.history import History
-from headstart.history.history import build
+from headstart.history import History, build
 from headstart.space import Categorical, Float, Int, Space
 
 SPACE = Space(
@@ -31,7 +30,7 @@ SPACE = Space(
 
 
 def make(tasks: int, evaluations: int) -> History:
-    """Every evaluation has a configuration of its own: the hard case."""
+    """Every evaluation has its own configuration: the hard case."""
     rng = np.random.default_rng(0)
     n = tasks * evaluations
     return build(
@@ -45,13 +44,13 @@ def make(tasks: int, evaluations: int) -> History:
 
 
 def peak_gigabytes() -> float:
-    """The most memory this process has had at any time (Linux counts in kilobytes, macOS in bytes)."""
+    """The peak memory of this process (Linux counts in kilobytes, macOS in bytes)."""
     unit = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e9
 
 
 def step(what: str, path: str, tasks: int, evaluations: int) -> None:
-    """One measurement in a process of its own: what it did, seconds, peak memory, what came out."""
+    """One measurement in its own process: seconds, peak memory, and the history."""
     history = make(tasks, evaluations) if what == "write" else None
     before, start, cpu = peak_gigabytes(), time.perf_counter(), time.process_time()
     if history is not None:

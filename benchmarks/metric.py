@@ -1,10 +1,10 @@
 """Is the learned distance between data sets better than the 22 hand-crafted features? ADTM of the starts it gives.
 
-The data sets behind the shipped SVM history fall into folds; a tabular Siamese network is trained on all folds but
+The data sets of the shipped SVM history are split into folds. A tabular Siamese network is trained on all folds but
 one, and the data sets of that fold start from the nearest of all others, by the protocol of the other benchmarks. The
-target distances come from the coarse grid, which is all that is seen of past data sets. "true distance" starts from
-the data sets that are nearest by the target itself, which nobody can know for a new data set: what a perfect model
-would reach.
+target distances come from the coarse grid, since searches see past data sets on that grid only. "true distance" starts
+from the data sets that are nearest by the target itself, which is unknown for a new data set: it shows what a perfect
+model would reach.
 
 python benchmarks/metric.py
 python benchmarks/metric.py --target l1 --folds 5
@@ -20,12 +20,12 @@ import numpy as np
 
 import headstart as hs
 from headstart.datasets.distances import KINDS
-from headstart.datasets.embedding import Table, named
-from headstart.datasets.siamese import POOLINGS, train
+from headstart.datasets.naming import named
+from headstart.datasets.siamese import POOLINGS, Table, train
 from headstart.history.formats import authors
-from headstart.library import metric
+from headstart.library import learned_distance
 from headstart.transfer.models import task_distances
-from protocol import curve, row
+from protocol import Method, heading, row
 
 AT = (1, 3, 5, 10)
 
@@ -33,10 +33,10 @@ AT = (1, 3, 5, 10)
 def options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--target", choices=KINDS, default="emd")
-    parser.add_argument("--pooling", choices=POOLINGS, default=metric.RECIPE.pooling)
+    parser.add_argument("--pooling", choices=POOLINGS, default=learned_distance.RECIPE.pooling)
     parser.add_argument("--folds", type=int, default=11)
-    parser.add_argument("--seeds", type=int, default=1, help="models per fold; their embeddings stand side by side")
-    parser.add_argument("--steps", type=int, default=metric.TRAINING.steps)
+    parser.add_argument("--seeds", type=int, default=1, help="models per fold; their embeddings are concatenated")
+    parser.add_argument("--steps", type=int, default=learned_distance.TRAINING.steps)
     return parser.parse_args()
 
 
@@ -47,12 +47,11 @@ def with_embeddings(history: hs.History, vectors: dict[str, np.ndarray]) -> hs.H
 
 def measured(history: hs.History, names: list[str], init: str) -> np.ndarray:
     """ADTM curves of these tasks: (tasks, trials)."""
-    coarse = authors.coarse(history)
-    return np.array([curve(history, coarse, name, max(AT), 0, init=init, n_init=max(AT)) for name in names])
+    return np.array([Method(init, max(AT)).distances(history, name, max(AT)) for name in names])
 
 
 def true_distances(history: hs.History, D: np.ndarray) -> np.ndarray:
-    """The start from the truly nearest, each task's distances standing in for an embedding of one number."""
+    """Starts from the truly nearest tasks: each task's distances serve as embeddings of one number."""
     curves = []
     for i, name in enumerate(history.tasks):
         vectors = {other: np.array([D[i, j]]) for j, other in enumerate(history.tasks)}
@@ -61,9 +60,9 @@ def true_distances(history: hs.History, D: np.ndarray) -> np.ndarray:
 
 
 def learned(history: hs.History, D: np.ndarray, chosen: argparse.Namespace) -> np.ndarray:
-    sets = {name: Table.of(*pair) for name, pair in metric.tables(history.tasks).items()}
-    recipe = replace(metric.RECIPE, pooling=chosen.pooling)
-    training = replace(metric.TRAINING, steps=chosen.steps)
+    sets = {name: Table.of(*pair) for name, pair in learned_distance.tables(history.tasks).items()}
+    recipe = replace(learned_distance.RECIPE, pooling=chosen.pooling)
+    training = replace(learned_distance.TRAINING, steps=chosen.steps)
     fold = np.random.default_rng(0).permutation(len(history)) % chosen.folds
     found = np.empty((len(history), max(AT)))
     for f in range(chosen.folds):
@@ -89,14 +88,13 @@ def main() -> None:
     results = {"learned distance": learned(history, D, chosen)}
     results["22 features (NBI)"] = measured(history, history.tasks, "nbi")
     results["true distance"] = true_distances(history, D)
-    print(f"\n| {chosen.target + ', ' + chosen.pooling:<24} | " + " | ".join(map(str, AT)) + " |")
-    print("| --- | " + " | ".join("---" for _ in AT) + " |")
+    print(f"\n{heading(f'{chosen.target}, {chosen.pooling}', AT)}")
     for label, curves in results.items():
         print(row(label, curves.mean(axis=0), AT))
     gap = results["learned distance"] - results["22 features (NBI)"]
     error = gap.std(axis=0, ddof=1) / np.sqrt(len(gap))
     at = [f"{gap.mean(axis=0)[t - 1]:+.4f} ± {error[t - 1]:.4f}" for t in AT]
-    print(f"| {'learned less NBI':<24} | " + " | ".join(at) + " |")
+    print(f"| {'learned minus NBI':<24} | " + " | ".join(at) + " |")
 
 
 if __name__ == "__main__":

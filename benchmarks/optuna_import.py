@@ -17,7 +17,7 @@ import headstart as hs
 
 
 def copy_study(path: Path, copies: int) -> None:
-    """A study with its trials many times over: Optuna itself would take minutes to write them one by one."""
+    """Copy a study with its trials many times: Optuna itself would take minutes to write them one by one."""
     tables = ("trial_values", "trial_params")
     with sqlite3.connect(path) as connection:
         (n,) = connection.execute("SELECT MAX(trial_id) FROM trials").fetchone()

@@ -1,9 +1,9 @@
-"""What a sampler costs per trial, in CPU seconds: HeadstartSampler next to TPESampler and GPSampler.
+"""The cost of a sampler per trial, in CPU seconds: HeadstartSampler, TPESampler and GPSampler.
 
 python benchmarks/optuna_overhead.py [--trials 100]
 
-The objective costs nothing: a synthetic one on the space of the shipped SVM history. The past of HeadstartSampler is
-that history (55 tasks with 288 evaluations each), and what it takes to learn from it is a line of its own.
+The objective is synthetic and costs nothing, on the space of the shipped SVM history. HeadstartSampler learns from that
+history (55 tasks with 288 evaluations each); its first trial includes the learning.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ def main() -> None:
     samplers = {
         "TPESampler": optuna.samplers.TPESampler(seed=0),
         "GPSampler": optuna.samplers.GPSampler(seed=0),
-        "HeadstartSampler, no past": hs.optuna.HeadstartSampler(None, seed=0),
+        "HeadstartSampler, no history": hs.optuna.HeadstartSampler(None, seed=0),
         "HeadstartSampler, 55 past tasks": hs.optuna.HeadstartSampler(hs.library.load("svm"), seed=0),
     }
-    cost(hs.optuna.HeadstartSampler(None, seed=0, n_init=2), 4)  # loads what is loaded on first use
+    cost(hs.optuna.HeadstartSampler(None, seed=0, n_init=2), 4)  # load everything that is imported on first use
     print("| sampler | first trial | trials 2-10 | 11-20 | 41-50 | 91-100 |\n| --- | --: | --: | --: | --: | --: |")
     for name, sampler in samplers.items():
         seconds = cost(sampler, args.trials)

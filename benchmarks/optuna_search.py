@@ -1,11 +1,11 @@
-"""Trials until a really trained model is within 1 % of the best known error, by Optuna's samplers and ours.
+"""How many trials Optuna's samplers and ours need until a trained model is within 1 % of the best known error.
 
 python benchmarks/optuna_search.py [--seeds 10] [--trials 50] [--work DIR]
 
-Support vector machines on five data sets of the shipped history, each left out of the history in turn. So that nobody
-chose them, they are every eighth in the alphabet of those whose 288 evaluations took at most a minute. The best known
-error is the lowest of the 288 in the history, on the same split; within 1 % of it means at most 1.01 times as many
-errors. A search ends when it is there, or after 50 trials.
+Support vector machines on five data sets of the shipped history, each left out of the history in turn. To avoid a
+choice by hand, they are every eighth in alphabetical order of those whose 288 evaluations took at most a minute. The
+best known error is the lowest of the 288 in the history, on the same split; within 1 % of it means at most 1.01 times
+as many errors. A search ends when it gets there, or after 50 trials.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ def sampler_of(method: str, past: hs.History, features: Any, seed: int) -> optun
         return hs.optuna.HeadstartSampler(past, features=features, seed=seed)
     if method == "GPSampler cold":
         return optuna.samplers.GPSampler(seed=seed)
-    startup = 0 if "start" in method else 10  # the queued start stands for TPE's random trials
+    startup = 0 if "start" in method else 10  # the queued start replaces TPE's random trials
     return optuna.samplers.TPESampler(seed=seed, n_startup_trials=startup)
 
 
 def search(key: str, *, trials: int) -> list[float]:
-    """The errors of one search, in order; up to the first that is close enough."""
+    """The errors of one search in order, up to the first that is close enough."""
     task, method, seed = key.split("/")
     history = hs.library.load("svm")
     past, features = history.drop(task), history[task].features
@@ -81,7 +81,7 @@ def main() -> None:
 
 
 def print_table(done: dict[str, list[float]], tasks: list[str], history: hs.History, seeds: int, trials: int) -> None:
-    """Mean trials needed (those that did not get there count as one more than they had), and how many got there."""
+    """Mean trials needed (one more than the limit for searches that did not get there), and how many got there."""
     print(f"\n| data set | best known | {' | '.join(METHODS)} |\n| --- | --: | {' | '.join(['--:'] * len(METHODS))} |")
     total: dict[str, list[int]] = {method: [] for method in METHODS}
     for task in tasks:

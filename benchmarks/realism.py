@@ -1,4 +1,4 @@
-"""How alike a shipped history is to the authors': rank correlation over the configurations, by data set.
+"""How similar a shipped history is to the authors': rank correlation over the configurations, by data set.
 
 python benchmarks/realism.py --history svm
 python benchmarks/realism.py --history adaboost

@@ -7,32 +7,30 @@ from __future__ import annotations
 
 import time
 
-from protocol import arguments, curves, history_named, row
+from protocol import Method, arguments, curves, heading, history_named, row
 
 AT = (5, 10, 20, 30, 50)
 METHODS = {
-    "auto": {"init": "auto", "surrogate": "auto"},
-    "auto, then prior": {"init": "auto", "surrogate": "prior"},
-    "auto, then gp": {"init": "auto", "surrogate": "gp"},
-    "ali, then prior": {"init": "ali", "surrogate": "prior"},
-    "li, then gp": {"init": "li", "surrogate": "gp"},
-    "li, then rf": {"init": "li", "surrogate": "rf"},
-    "random, then gp": {"init": "random", "surrogate": "gp"},
+    "auto": ("auto", "auto"),
+    "auto, then prior": ("auto", "prior"),
+    "auto, then gp": ("auto", "gp"),
+    "ali, then prior": ("ali", "prior"),
+    "li, then gp": ("li", "gp"),
+    "li, then rf": ("li", "rf"),
+    "random, then gp": ("random", "gp"),
 }
 
 
 def main() -> None:
     options = arguments(__doc__ or "").parse_args()
     history = history_named(options.history)
-    print(f"| {options.history:<24} | " + " | ".join(map(str, AT)) + " | seconds |")
-    print("| --- | " + " | ".join("---" for _ in AT) + " | --- |")
-    for label, settings in METHODS.items():
+    print(heading(options.history, AT, "seconds"))
+    for label, (init, surrogate) in METHODS.items():
         if options.methods and label not in options.methods:
             continue
         began = time.perf_counter()
-        adtm = curves(
-            history, max(AT), jobs=options.jobs, described=not options.without_features, n_init=5, **settings
-        ).mean(axis=0)
+        method = Method(init, 5, surrogate, described=not options.without_features)
+        adtm = curves(history, method, max(AT), jobs=options.jobs).mean(axis=0)
         print(row(label, adtm, AT) + f" {time.perf_counter() - began:.0f} |", flush=True)
 
 

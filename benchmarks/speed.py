@@ -1,11 +1,11 @@
-"""How long a step takes: median ask + tell on Hartmann6 after 20, 50, 100 and 200 observations, on one thread.
+"""The time of a step: median ask + tell on Hartmann6 after 20, 50, 100 and 200 observations, on one thread.
 
     python benchmarks/speed.py [--steps 15] [--observations 20 50 100 200] > speed.md
 
-Needs optuna, torch and botorch for the comparison. The optimisers take turns, step by step, so that a busy
-machine slows all of them alike. Optuna's samplers have their defaults; BoTorch fits a SingleTaskGP with its
-default priors and maximises LogExpectedImprovement with optimize_acqf, 10 restarts and 512 raw samples, as in
-its tutorials.
+Needs optuna, torch and botorch for the comparison. The optimisers take turns, step by step, so that other load on the
+machine slows all of them equally. Optuna's samplers run with their defaults. BoTorch fits a SingleTaskGP with its
+default priors and maximises LogExpectedImprovement with optimize_acqf, 10 restarts and 512 raw samples, as in its
+tutorials.
 """
 
 from __future__ import annotations
@@ -23,8 +23,7 @@ from typing import Protocol
 import numpy as np
 
 from cold_search import hartmann6, on_one_thread
-from headstart.history import History
-from headstart.history.history import build
+from headstart.history import History, build
 from headstart.search.optimizer import Optimizer
 from headstart.space import Config, Float, Space
 from headstart.surrogates.gaussian import refit_at
@@ -35,7 +34,7 @@ SPACE = Space({name: Float(0.0, 1.0) for name in NAMES})
 
 
 class Search(Protocol):
-    def told(self, configs: list[Config], values: list[float]) -> None: ...
+    def tell(self, configs: list[Config], values: list[float]) -> None: ...
     def step(self) -> None: ...
 
 
@@ -44,7 +43,7 @@ class Headstart:
         init = "random" if history is None else "rbi"
         self.optimizer = Optimizer(SPACE, history, init=init, surrogate=surrogate, seed=0)
 
-    def told(self, configs: list[Config], values: list[float]) -> None:
+    def tell(self, configs: list[Config], values: list[float]) -> None:
         for config, value in zip(configs, values, strict=True):
             self.optimizer.tell(config, value)
 
@@ -61,7 +60,7 @@ class Optuna:
         self.study = optuna.create_study(sampler=getattr(optuna.samplers, sampler)(seed=0))
         self.distributions = {name: optuna.distributions.FloatDistribution(0.0, 1.0) for name in NAMES}
 
-    def told(self, configs: list[Config], values: list[float]) -> None:
+    def tell(self, configs: list[Config], values: list[float]) -> None:
         from optuna.trial import create_trial
 
         for config, value in zip(configs, values, strict=True):
@@ -79,7 +78,7 @@ class BoTorch:
         torch.set_num_threads(1)
         torch.manual_seed(0)
 
-    def told(self, configs: list[Config], values: list[float]) -> None:
+    def tell(self, configs: list[Config], values: list[float]) -> None:
         self.X = [[config[name] for name in NAMES] for config in configs]
         self.y = list(values)
 
@@ -102,8 +101,8 @@ class BoTorch:
         self.y.append(hartmann6(dict(zip(NAMES, self.X[-1], strict=True))))
 
 
-def past(tasks: int = 50, evaluations: int = 50) -> History:
-    """Fifty relatives of Hartmann6: the same function with its input shifted."""
+def related_tasks(tasks: int = 50, evaluations: int = 50) -> History:
+    """A history of functions related to Hartmann6: the same function with its input shifted."""
     rng = np.random.default_rng(0)
     V = SPACE.sample_values(evaluations, rng=rng)
     losses = []
@@ -122,19 +121,19 @@ def searches(wanted: Sequence[str]) -> dict[str, Callable[[], Search]]:
         "Optuna TPE": lambda: Optuna("TPESampler"),
     }
     if "prior" in SURROGATES:
-        history = past()
+        history = related_tasks()
         found["headstart prior, 50 tasks"] = lambda: Headstart("prior", history)
     return {name: make for name, make in found.items() if not wanted or name in wanted}
 
 
 def timed(observations: int, steps: int, makers: dict[str, Callable[[], Search]]) -> dict[str, list[float]]:
-    """Seconds of each step of each search, after that many random observations."""
+    """Seconds of each step of each search, after `observations` random observations."""
     configs = SPACE.sample(observations, seed=observations)
     values = [hartmann6(config) for config in configs]
     running = {name: make() for name, make in makers.items()}
     for search in running.values():
-        search.told(configs, values)
-        search.step()  # loads what is loaded on first use
+        search.tell(configs, values)
+        search.step()  # load everything that is imported on first use
     seconds: dict[str, list[float]] = {name: [] for name in running}
     for _ in range(steps):
         for name, search in running.items():
@@ -161,14 +160,14 @@ def compare(sizes: Sequence[int], steps: int, wanted: Sequence[str]) -> None:
 
 
 def growth(sizes: Sequence[int], steps: int) -> None:
-    """The cost of a step that only extends the model, against the square of the number of trials."""
+    """The cost of a step that only extends the model, compared with the square of the number of trials."""
     print("\nSteps between refits of the hyperparameters (median milliseconds):\n")
     print("| trials N | ms | growth | growth of N² |\n| --- | --- | --- | --- |")
     before: tuple[int, float] | None = None
     for n in sizes:
         search = Headstart()
         configs = SPACE.sample(n, seed=n)
-        search.told(configs, [hartmann6(config) for config in configs])
+        search.tell(configs, [hartmann6(config) for config in configs])
         search.step()
         seconds: list[float] = []
         while len(seconds) < steps:
@@ -187,14 +186,14 @@ FIRST_ASK = "from headstart import Float, Space; Optimizer(Space({'x': Float(0, 
 
 
 def imports(repeats: int = 7) -> None:
-    """CPU seconds of a fresh process, without those of Python itself."""
+    """CPU seconds of a fresh process, minus those of Python itself."""
     programs = {
         "`import headstart`": "import headstart",
         "`headstart.Optimizer`": "from headstart.search.optimizer import Optimizer",
         "and the first ask": "from headstart.search.optimizer import Optimizer; " + FIRST_ASK,
     }
     empty = _seconds("pass", repeats)
-    print("\nCPU seconds to load in a fresh process (best of several, less those of an empty program):\n")
+    print("\nCPU seconds to load in a fresh process (best of several, minus those of an empty program):\n")
     print("| program | seconds |\n| --- | --- |")
     for name, program in programs.items():
         print(f"| {name} | {_seconds(program, repeats) - empty:.2f} |", flush=True)

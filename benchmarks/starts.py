@@ -1,4 +1,4 @@
-"""ADTM after 1, 3, 5 and 10 starts of every strategy, by the papers' protocol.
+"""ADTM of every strategy after 1, 3, 5 and 10 trials, by the papers' protocol.
 
 python benchmarks/starts.py --history authors-svm
 python benchmarks/starts.py --history authors-adaboost
@@ -14,7 +14,7 @@ import numpy as np
 from headstart.history.task import scale
 from headstart.starts.validation import expected_random
 from headstart.strategies import AdaptiveLearnedInit, LearnedInit
-from protocol import arguments, curves, history_named, row
+from protocol import Method, arguments, curves, heading, history_named, row
 
 AT = (1, 3, 5, 10)
 METHODS = {
@@ -35,21 +35,18 @@ METHODS = {
 def main() -> None:
     options = arguments(__doc__ or "").parse_args()
     history = history_named(options.history)
-    described = not options.without_features
-    print(f"| {options.history:<24} | " + " | ".join(map(str, AT)) + " | seconds |")
-    print("| --- | " + " | ".join("---" for _ in AT) + " | --- |")
+    print(heading(options.history, AT, "seconds"))
     random = np.mean([expected_random(scale(task.losses), max(AT)) for task in history], axis=0)
     print(row("random (expectation)", random, AT) + "  |")
     for label, (init, repeats) in METHODS.items():
         if options.methods and label not in options.methods:
             continue
         if label in ("nbi", "pbi", "apbi", "aapbi") and not history.feature_names:
-            print(f"| {label:<24} | needs meta-features, which this history has not |")
+            print(f"| {label:<24} | needs meta-features, which this history does not have |")
             continue
         began = time.perf_counter()
-        adtm = curves(
-            history, max(AT), repeats=repeats, jobs=options.jobs, described=described, init=init, n_init=max(AT)
-        ).mean(axis=0)
+        method = Method(init, max(AT), described=not options.without_features)
+        adtm = curves(history, method, max(AT), repeats=repeats, jobs=options.jobs).mean(axis=0)
         print(row(label, adtm, AT) + f" {time.perf_counter() - began:.0f} |", flush=True)
 
 

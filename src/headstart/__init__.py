@@ -4,24 +4,25 @@
 
 The folders follow this flow, and each imports only from those before it (`docs/architecture.md` has the picture):
 
-    space  history  datasets  gp  transfer  surrogates  strategies  starts  search  library  adapters  report  papers  cli
+    space  history  datasets  gp  transfer  surrogates  strategies  starts  search
+    library  adapters  report  papers  cli
 
 Every module uses the same symbols:
 
-| symbol  | name           | shape     | meaning                                                                        |
-| ------- | -------------- | --------- | ------------------------------------------------------------------------------ |
-| λ       | config         |           | a configuration: a dictionary in the user's own units                          |
-| V, v    | values         | (n, p)    | configurations as numbers, one column per parameter; NaN where inactive        |
-| Z, z    | encoding       | (n, d)    | configurations in the unit cube, categories one-hot: what models see           |
-| X       | design         | (n, d)    | the encoded configurations that a model is fitted to                           |
-| Y, y    | losses         | (n, t)    | the losses that a model is fitted to: scaled, warped or stretched              |
-| f_D     | losses         | (n_D,)    | losses of task D, minimised; NaN is a failed trial                             |
-| F       |                | (m, T)    | losses of m configurations on T tasks, observed or predicted                   |
-| M, m_D  | features       | (T, n)    | meta-features of the tasks                                                     |
-| w, c(D) | weights        | (T,)      | how much each past task counts for the new one                                 |
-| μ, σ    | mean, std      | (m,)      | a surrogate's prediction                                                       |
-| K, L    |                | (n, n)    | a kernel matrix and its Cholesky factor, K = L Lᵀ                              |
-| κ, θ    | kernel, theta  |           | a kernel, and the logarithms of its hyperparameters                            |
+| symbol  | name           | shape     | meaning                                                                    |
+| ------- | -------------- | --------- | -------------------------------------------------------------------------- |
+| λ       | config         |           | a configuration: a dictionary in the user's own units                      |
+| V, v    | values         | (n, p)    | configurations as numbers, one column per parameter; NaN where inactive    |
+| Z, z    | encoding       | (n, d)    | configurations in the unit cube, categories one-hot: what models see       |
+| X       | design         | (n, d)    | the encoded configurations that a model is fitted to                       |
+| Y, y    | losses         | (n, t)    | the losses that a model is fitted to: scaled, warped or stretched          |
+| f_D     | losses         | (n_D,)    | losses of task D, minimised; NaN is a failed trial                         |
+| F       |                | (m, T)    | losses of m configurations on T tasks, observed or predicted               |
+| M, m_D  | features       | (T, n)    | meta-features of the tasks                                                 |
+| w, c(D) | weights        | (T,)      | how much each past task counts for the new one                             |
+| μ, σ    | mean, std      | (m,)      | a surrogate's prediction                                                   |
+| K, L    |                | (n, n)    | a kernel matrix and its Cholesky factor, K = L Lᵀ                          |
+| κ, θ    | kernel, theta  |           | a kernel, and the logarithms of its hyperparameters                        |
 
 Public names are loaded when they are first used, so importing the package costs next to nothing.
 """

@@ -31,7 +31,7 @@ def problem(classes: int, *, n: int = 60, seed: int = 0) -> tuple[Array, Array]:
 
 
 def uneven_weights(y: Array, *, seed: int = 0) -> Array:
-    """First weights of rows that do not all count the same, so that no two stumps have equal edges."""
+    """First weights of rows that count differently, so that no two stumps have equal edges."""
     D = adaboost.first_weights(y, np.unique(y)) * np.random.default_rng(seed).uniform(0.5, 1.5, (len(y), 1))
     return np.asarray(D / np.abs(D).sum())
 
@@ -66,7 +66,7 @@ def training_error(X: Array, y: Array, *, terms: int, rounds: int) -> float:
 
 
 def reference_stumps(X: Array) -> list[tuple[int, int, Array]]:
-    """Feature, cut and ±1 for each row, of all stumps there are."""
+    """Feature, cut and ±1 for each row, of all possible stumps."""
     found = []
     for j, column in enumerate(X.T):
         values = np.unique(column)
@@ -78,7 +78,7 @@ def reference_stumps(X: Array) -> list[tuple[int, int, Array]]:
 def reference_adaboost_mh(
     X: Array, y: Array, rounds: int, row_weights: Array
 ) -> tuple[list[Array], list[float], Array]:
-    """AdaBoost.MH with stumps, with a column for each class: α v φ(x) and γ of each round, and the last weights."""
+    """AdaBoost.MH with stumps and a column for each class: α v φ(x) and γ of each round, and the final weights."""
     classes = np.unique(y)
     Y = np.where(y[:, None] == classes, 1.0, -1.0)
     K = len(classes)
@@ -154,7 +154,7 @@ def test_products_equal_the_papers_search_with_vote_vectors(classes: int, terms:
     assert edges == sorted(edges), "a step lowered the edge"
 
 
-# ------------------------------------------------------------------------------------------- what boosting promises
+# --------------------------------------------------------------------------------- properties of boosting
 
 
 @pytest.mark.parametrize("classes", [2, 3])
@@ -181,7 +181,7 @@ def test_two_terms_solve_xor_and_one_cannot() -> None:
     X = np.random.default_rng(0).uniform(-1, 1, (200, 2))
     y = (X[:, 0] > 0) ^ (X[:, 1] > 0)
     assert training_error(X, y, terms=2, rounds=100) == 0
-    # A sum of functions of single features has no chance: of four corners it gets at most three right.
+    # A sum of functions of single features gets at most three of four corners right.
     corners = np.tile([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0], [1.0, 1.0]], (5, 1))
     parity = corners.sum(axis=1) % 2
     assert training_error(corners, parity, terms=1, rounds=1000) >= 0.2
@@ -204,7 +204,7 @@ def test_a_mistake_in_a_row_of_hardly_any_weight_is_a_mistake() -> None:
     weights = adaboost.first_weights(y, np.unique(y)) * np.array([[1], [1], [1], [1], [1e-10]])
     products, _, D = learn(X, y, terms=1, rounds=20, weights=weights / np.abs(weights).sum())
     assert products.edges[0] == adaboost.LARGEST
-    assert products.edges[1] < 0.95  # the last row counts now
+    assert products.edges[1] < 0.95  # now the last row counts
     assert np.abs(D[-1, 0]) > 0.1
 
 
@@ -277,7 +277,13 @@ def test_build_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pytest.Monk
         build()
     assert not (tmp_path / "small.parquet").exists()
     history = build()
-    assert started == [(120, 2), (120, 3), (142, 2), (142, 3), (142, 3)]  # small first, none twice but the failed one
+    assert started == [
+        (120, 2),
+        (120, 3),
+        (142, 2),
+        (142, 3),
+        (142, 3),
+    ]  # small ones first; only the failed one runs twice
     assert history.tasks == ["iris", "wine"]
     assert sorted(history.configs("wine"), key=str) == sorted(adaboost.grid(), key=str)
     assert len(history.feature_names) == 22
@@ -290,7 +296,7 @@ def test_without_numba_the_command_names_the_extra() -> None:
     found = python(
         "import sys; sys.modules['numba'] = None; from headstart.cli.main import main; main(['build', 'adaboost'])"
     )
-    assert found.stderr.strip() == "headstart: this needs numba: pip install 'headstart[build]'"
+    assert found.stderr.strip() == "headstart: boosting needs numba; pip install 'headstart[build]'"
 
 
 def test_the_history_that_ships() -> None:
@@ -305,7 +311,7 @@ def test_the_history_that_ships() -> None:
 
 
 @pytest.mark.parametrize(("name", "terms"), [("iris", 3), ("wine", 7)])
-def test_what_ships_comes_out_again(name: str, terms: int) -> None:
+def test_new_runs_give_the_shipped_results(name: str, terms: int) -> None:
     history = hs.library.load("adaboost")
     rows = adaboost.run(svm.split(datasets.load(name)), terms, [2, 10, 100, 1000])
     stored = {tuple(c.values()): loss for c, loss in zip(history.configs(name), history[name].losses, strict=True)}

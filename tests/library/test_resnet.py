@@ -14,8 +14,8 @@ import pandas as pd
 import pytest
 
 import headstart as hs
+from headstart.errors import MissingPackageError
 from headstart.library import images
-from headstart.library.datasets import MissingPackageError
 
 # ---------------------------------------------------------------------------------------------- the images
 
@@ -105,7 +105,7 @@ def test_a_missing_source_says_what_to_install(monkeypatch: pytest.MonkeyPatch, 
     with pytest.raises(MissingPackageError, match="apt-get install dataset-fashion-mnist"):
         images.whole.__wrapped__("fashion")
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(MissingPackageError, match=r'which is not installed: pip install "headstart\[papers\]"'):
+    with pytest.raises(MissingPackageError, match=r"which is not installed; pip install 'headstart\[papers\]'"):
         images.whole.__wrapped__("mnist")
 
 
@@ -132,7 +132,7 @@ from headstart.library import resnet  # noqa: E402
 
 
 def small(n: int = 40) -> images.ImageSet:
-    """A few digits in double precision, where no rounding grows to a visible difference."""
+    """A few digits in double precision, so that rounding errors stay invisible."""
     data = images.load("digits-01")
     cut = {"X_train": data.X_train[:n].astype(float), "y_train": data.y_train[:n]}
     return replace(data, **cut, X_test=data.X_test[:60].astype(float), y_test=data.y_test[:60])
@@ -149,7 +149,7 @@ def test_the_grid_is_even_on_a_log_scale_and_in_the_space() -> None:
 def test_networks_side_by_side_are_what_each_is_alone() -> None:
     data, rates = small(), [1e-3, 1e9, 0.05, 1.0]
     together, weights = resnet.train(data, 7, rates, epochs=3)
-    assert not np.isfinite(together[1]).all()  # one that diverges does not disturb its neighbours
+    assert not np.isfinite(together[1]).all()  # a network that diverges does not disturb the others
     for k in (0, 2, 3):
         alone, weight = resnet.train(data, 7, [rates[k]], epochs=3)
         np.testing.assert_allclose(together[k], alone[0], rtol=1e-6, atol=1e-8)
@@ -328,7 +328,7 @@ def test_the_shipped_history_is_complete() -> None:
 
 @pytest.mark.parametrize(("batch_size", "learning_rate"), [(119, 0.129), (256, 0.00215)])
 def test_a_new_evaluation_gives_the_stored_error(batch_size: int, learning_rate: float) -> None:
-    """Another processor or torch version rounds otherwise, and training makes that larger: hence 3 in 100."""
+    """Another processor or torch version rounds differently, and training amplifies that: hence 3 in 100."""
     frame = hs.library.load("resnet").to_frame()
     there = (frame["batch_size"] == batch_size) & (frame["learning_rate"] == learning_rate)
     stored = frame[there & (frame["task"] == "digits-01")]["value"].item()

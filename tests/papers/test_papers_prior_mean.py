@@ -1,4 +1,4 @@
-"""Fig. 1 of the Siamese paper: the prior mean as its caption has it, and searches that differ in nothing else."""
+"""Fig. 1 of the Siamese paper: the prior mean of its caption, and searches that differ in nothing else."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_the_prior_mean_is_that_of_the_caption() -> None:
     np.testing.assert_array_equal(paper.prior_mean(ZERO, x), np.zeros(12))
 
 
-def test_connected_it_has_the_same_levels_in_the_middle_of_each_step_and_no_jumps() -> None:
+def test_connected_it_keeps_its_levels_in_the_middle_of_each_step_and_has_no_jumps() -> None:
     middles = np.array([0.0, np.pi, -np.pi])
     np.testing.assert_allclose(paper.prior_mean(CONNECTED, middles), paper.prior_mean(PIECEWISE, middles))
     assert np.abs(np.diff(paper.prior_mean(CONNECTED, GRID))).max() < 0.05
@@ -67,8 +67,8 @@ def test_without_its_steps_the_prior_mean_helps() -> None:
     assert mean[CONNECTED] < 0.2 * mean[ZERO]
 
 
-def test_improvement_is_expected_at_the_edges_of_the_steps() -> None:
-    """The reason that the page of claims gives: its next three choices lie there far more often than by chance."""
+def test_expected_improvement_favours_the_edges_of_the_steps() -> None:
+    """The page of claims gives this reason: the next three choices lie there far more often than by chance."""
 
     def near(x: np.ndarray) -> float:
         return float((np.abs(x[..., None] - paper.EDGES).min(axis=-1) < 0.1).mean())

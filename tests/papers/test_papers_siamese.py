@@ -1,4 +1,4 @@
-"""The experiments of the Siamese paper, small: that they measure what they say, and draw it."""
+"""The experiments of the Siamese paper at a small scale: they measure what they claim to, and draw it."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ import pandas as pd
 import pytest
 
 import headstart as hs
+from headstart.errors import MissingPackageError
 from headstart.library import images, resnet
-from headstart.library.datasets import MissingPackageError
-from headstart.papers import siamese as paper
+from headstart.papers.siamese import common, experiments, pictures, problems, searches, synthetic
+from headstart.papers.siamese.common import Effort
+from headstart.report import figures
 
-TINY = paper.Effort(pairs=80, steps=(20, 60, 2), per_problem=8, new_per_problem=3, subsets=3, trials=6, repetitions=2)
+TINY = Effort(pairs=80, steps=(20, 60, 2), per_problem=8, new_per_problem=3, subsets=3, trials=6, repetitions=2)
 
 
 def values(rows, **wanted):
@@ -42,12 +44,12 @@ def two_sources(monkeypatch):
     history = networks()
     monkeypatch.setattr(images, "whole", whole)
     monkeypatch.setattr(images, "SOURCES", {"digits": None, "mnist": None})
-    monkeypatch.setattr(paper.library, "load", lambda name: history)
+    monkeypatch.setattr(hs.library, "load", lambda name: history)
 
 
-@pytest.mark.parametrize("name", list(paper.GROUPS))
-def test_groups_are_told_apart(name):
-    rows = paper.synthetic(name, "mean", TINY, 0)
+@pytest.mark.parametrize("name", list(synthetic.GROUPS))
+def test_the_groups_are_distinguished(name):
+    rows = synthetic.experiment(name, "mean", TINY, 0)
     held_out = values(rows, measure="held-out loss")
     assert held_out[-1] < held_out[0]
     assert values(rows, measure="accuracy") == [pytest.approx(1.0, abs=0.1)]
@@ -58,8 +60,8 @@ def test_groups_are_told_apart(name):
 def test_problems_1_and_2_have_the_same_hand_crafted_features_and_3_has_others():
     rng = np.random.default_rng(0)
     features = {
-        name: pd.DataFrame([hs.metafeatures(*paper.problem(name, rng=rng)) for _ in range(60)])
-        for name in paper.CENTRES
+        name: pd.DataFrame([hs.metafeatures(*problems.problem(name, rng=rng)) for _ in range(60)])
+        for name in problems.CENTRES
     }
     one, two, three = features.values()
     spread = one.std() + 1e-9
@@ -68,9 +70,9 @@ def test_problems_1_and_2_have_the_same_hand_crafted_features_and_3_has_others()
 
 
 def test_a_new_data_set_finds_its_own_kind_by_what_was_learned():
-    rows = paper.problems("tables", TINY, 0)
+    rows = problems.experiment("tables", TINY, 0)
     assert np.mean(values(rows, method="tables", measure="own kind")) > 0.8
-    kinds = {name: values(rows, method=paper.HAND, measure="own kind", problem=name) for name in paper.CENTRES}
+    kinds = {name: values(rows, method=problems.HAND, measure="own kind", problem=name) for name in problems.CENTRES}
     confused = kinds["Problem 1"] + kinds["Problem 2"]
     assert np.mean(confused) < 0.75
     assert kinds["Problem 3"] == [1.0] * 3
@@ -78,62 +80,64 @@ def test_a_new_data_set_finds_its_own_kind_by_what_was_learned():
 
 
 def test_searches_begin_with_the_bests_of_the_nearest(two_sources):
-    rows = paper.searches(paper.EVERY, ["digits", "mnist"], TINY, 0)
-    for method in paper.SEARCHES:
+    rows = searches.experiment(searches.EVERY, ["digits", "mnist"], TINY, 0)
+    for method in searches.SEARCHES:
         for source in ("digits", "mnist"):
             curve = values(rows, method=method, measure="error", problem=f"{source}-whole, known source", item=0)
             assert len(curve) == TINY.trials
             assert curve == sorted(curve, reverse=True)
-    starts = [values(rows, method=m, measure="error", item=0)[:3] for m in paper.SEARCHES]
+    starts = [values(rows, method=m, measure="error", item=0)[:3] for m in searches.SEARCHES]
     assert starts[0] == starts[1]  # the same random ones
     assert starts[2] == starts[3]  # the same learned ones
-    unknown = paper.searches("all but mnist", ["digits", "mnist"], TINY, 0)
+    unknown = searches.experiment("all but mnist", ["digits", "mnist"], TINY, 0)
     assert {row["problem"] for row in unknown if row["measure"] == "error"} == {"mnist-whole, unknown source"}
 
 
 def test_everything_is_run_kept_written_and_drawn(tmp_path, monkeypatch, two_sources):
-    effort = paper.Effort(40, (2, 2, 1), per_problem=2, new_per_problem=1, subsets=3, trials=4, repetitions=1)
-    monkeypatch.setattr(paper, "QUICK", effort)
-    monkeypatch.setitem(paper.figures.LOOK, "savefig.dpi", 40)
-    monkeypatch.setattr(paper, "GROUPS", {name: paper.GROUPS[name] for name in ("two circles", "two moons")})
-    monkeypatch.setattr(paper, "LEARNED", {"lstm": "points", "tables": "tables"})
-    frame = paper.run(tmp_path, quick=True, jobs=1, progress=False)
+    effort = Effort(40, (2, 2, 1), per_problem=2, new_per_problem=1, subsets=3, trials=4, repetitions=1)
+    monkeypatch.setattr(common, "QUICK", effort)
+    monkeypatch.setitem(figures.LOOK, "savefig.dpi", 40)
+    for name in ("sin and cos", "tanh and cos"):
+        monkeypatch.delitem(synthetic.GROUPS, name)
+    monkeypatch.delitem(problems.LEARNED, "mean")
+    frame = experiments.run(tmp_path, quick=True, jobs=1, progress=False)
     assert set(frame["experiment"]) == {"prior mean", "synthetic", "problems", "images"}
     pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "results.csv"), frame, check_dtype=False)
     for name in (f"figure{i}" for i in (1, 4, 5, 6, 7, 8, 9)):
         assert (tmp_path / f"{name}.png").stat().st_size > 2000
         assert (tmp_path / f"{name}.svg").read_text(encoding="utf-8").startswith("<?xml")
-    assert "Validation error after 3 (Fig. 9)" in paper.text(frame)
-    monkeypatch.setattr(paper, "synthetic", lambda *_: pytest.fail("nothing is done twice"))
-    monkeypatch.setattr(paper, "draw", lambda *_: None)
-    again = paper.run(tmp_path, quick=True, jobs=1, progress=False)
+    assert "Validation error after 3 trials (Fig. 9)" in experiments.text(frame)
+    monkeypatch.setattr(synthetic, "experiment", lambda *_: pytest.fail("nothing is done twice"))
+    monkeypatch.setattr(pictures, "draw", lambda *_: None)
+    again = experiments.run(tmp_path, quick=True, jobs=1, progress=False)
     pd.testing.assert_frame_equal(again, frame)
 
 
-def test_what_images_are_missing_and_what_for_is_said(monkeypatch, capsys):
+def test_missing_images_are_named_with_their_consequence(monkeypatch, capsys):
     def absent():
         raise MissingPackageError("they are not installed")
 
     monkeypatch.setattr(images, "SOURCES", {"digits": images.SOURCES["digits"], "absent": absent})
-    assert paper.settings(paper.sources()) == []
+    assert searches.settings(searches.sources()) == []
     assert capsys.readouterr().err.splitlines() == [
         "without absent: they are not installed",
-        "without Fig. 9: it takes images of two sources at least",
+        "without Fig. 9: it needs images of at least two sources",
     ]
 
 
-def test_images_installed_later_are_not_taken_for_what_was_run_without_them(tmp_path, monkeypatch, two_sources):
-    effort = paper.Effort(40, (2, 2, 1), per_problem=2, new_per_problem=1, subsets=3, trials=4, repetitions=1)
-    monkeypatch.setattr(paper, "QUICK", effort)
-    monkeypatch.setattr(paper, "GROUPS", {})
-    monkeypatch.setattr(paper, "LEARNED", {})
-    monkeypatch.setattr(paper, "draw", lambda *_: None)
+def test_runs_without_some_images_are_not_reused_once_these_are_installed(tmp_path, monkeypatch, two_sources):
+    effort = Effort(40, (2, 2, 1), per_problem=2, new_per_problem=1, subsets=3, trials=4, repetitions=1)
+    monkeypatch.setattr(common, "QUICK", effort)
+    monkeypatch.setattr(synthetic, "GROUPS", {})
+    monkeypatch.setattr(problems, "LEARNED", {})
+    monkeypatch.setattr(pictures, "draw", lambda *_: None)
     seen = []
-    monkeypatch.setattr(paper, "searches", lambda setting, there, *_: seen.append((setting, there)) or [{"value": 1.0}])
+    done = [{"value": 1.0}]
+    monkeypatch.setattr(searches, "experiment", lambda setting, there, *_: seen.append((setting, there)) or done)
     both = ["digits", "mnist"]
-    paper.run(tmp_path, quick=True, jobs=1, progress=False)
-    paper.run(tmp_path, quick=True, jobs=1, progress=False)
-    assert seen == [(paper.EVERY, both), ("all but digits", both), ("all but mnist", both)]
+    experiments.run(tmp_path, quick=True, jobs=1, progress=False)
+    experiments.run(tmp_path, quick=True, jobs=1, progress=False)
+    assert seen == [(searches.EVERY, both), ("all but digits", both), ("all but mnist", both)]
     monkeypatch.setattr(images, "SOURCES", {"digits": None, "fashion": None, "mnist": None})
-    paper.run(tmp_path, quick=True, jobs=1, progress=False)
-    assert seen[3:] == [(s, ["digits", "fashion", "mnist"]) for s in paper.settings(["digits", "fashion", "mnist"])]
+    experiments.run(tmp_path, quick=True, jobs=1, progress=False)
+    assert seen[3:] == [(s, ["digits", "fashion", "mnist"]) for s in searches.settings(["digits", "fashion", "mnist"])]

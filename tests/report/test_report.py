@@ -22,7 +22,7 @@ NAMES = [EVIL, "<b>bold</b> & co", "%{x} %{text}", "</script><h1>out</h1>", "日
 
 
 def history(seed=0, weight=0.0):
-    """Twelve tasks that like x near 0.3 and "good"; one of them the other way round."""
+    """Twelve tasks with their best near x = 0.3 and "good", except the last, which is reversed."""
     rng = np.random.default_rng(seed)
     rows = []
     for t, name in enumerate(NAMES):
@@ -75,10 +75,10 @@ def test_neighbours_stand_side_by_side():
 
 
 def test_importance_and_slices_follow_the_loss():
-    """The loss depends on x and on the kind, not on y: slices are lowest where the loss is, y explains nothing."""
-    past = TaskModels(history().only(NAMES[:11]), rng=np.random.default_rng(0))
-    start = hs.Start(past.space, [{"x": 0.3, "kind": "good", "y": 0.5}, {"x": 0.9, "kind": EVIL}])
-    found = {entry["name"]: entry for entry in slices(past, start, rng=np.random.default_rng(0))}
+    """The loss depends on x and on the kind, not on y: slices follow it, and y explains nothing."""
+    models = TaskModels(history().only(NAMES[:11]), rng=np.random.default_rng(0))
+    start = hs.Start(models.space, [{"x": 0.3, "kind": "good", "y": 0.5}, {"x": 0.9, "kind": EVIL}])
+    found = {entry["name"]: entry for entry in slices(models, start, rng=np.random.default_rng(0))}
     assert found["y"]["importance"] < 0.02
     assert found["kind"]["importance"] > found["y"]["importance"]
     assert sum(entry["importance"] for entry in found.values()) == pytest.approx(1, abs=0.15)  # an additive loss
@@ -88,17 +88,17 @@ def test_importance_and_slices_follow_the_loss():
     assert [mark["x"] for mark in found["x"]["start"]] == [0.3, 0.9]
 
 
-def test_what_is_said_agrees_with_the_library(path):
-    told = content_of(path)
+def test_the_content_agrees_with_the_library(path):
+    found = content_of(path)
     past = history()
     evidence = hs.evidence(past, n=4, methods=("auto", "li", "rbi"))
-    assert told["verdict"]["summary"] == evidence.summary
+    assert found["verdict"]["summary"] == evidence.summary
     start = hs.learn(past, n=4)
-    assert [{k: v for k, v in c.items() if v is not None} for c in told["start"]["configs"]] == start.configs
-    assert sum(map(len, told["start"]["serves"])) == len(past)
-    assert told["left_out"] == list(past.notes)
-    assert sorted(told["heat"]["tasks"]) == sorted(NAMES)
-    curve = next(c for c in told["evidence"] if c["method"] == "auto")
+    assert [{k: v for k, v in c.items() if v is not None} for c in found["start"]["configs"]] == start.configs
+    assert sum(map(len, found["start"]["serves"])) == len(past)
+    assert found["left_out"] == list(past.notes)
+    assert sorted(found["heat"]["tasks"]) == sorted(NAMES)
+    curve = next(c for c in found["evidence"] if c["method"] == "auto")
     np.testing.assert_allclose(curve["adtm"], evidence.curves["auto"].mean(axis=0), rtol=1e-4)
 
 
@@ -110,7 +110,7 @@ def content_of(path):
 # -- the file ---------------------------------------------------------------------------------------------------
 
 
-def test_one_small_file_that_asks_for_nothing(path):
+def test_one_small_file_that_loads_nothing(path):
     text = path.read_text(encoding="utf-8")
     assert path.stat().st_size < 5_000_000
     assert list(path.parent.iterdir()) == [path]
@@ -127,13 +127,13 @@ def test_no_name_ends_the_script_it_stands_in(path):
 
 
 def test_placeholders_in_names_are_left_alone():
-    told = {"title": "{{library}} {{data}}"}
-    text = report.page(told, b"secret")
+    found = {"title": "{{library}} {{data}}"}
+    text = report.page(found, b"secret")
     assert "<title>{{library}} {{data}} ·" in text
     assert '{"title":"{{library}} {{data}}"}' in text
 
 
-def test_a_path_that_cannot_be_written_is_said_first(tmp_path):
+def test_a_path_that_cannot_be_written_fails_first(tmp_path):
     with pytest.raises(FileNotFoundError, match="does not exist"):
         report.write(history(), tmp_path / "no" / "report.html", progress=False)
 
@@ -229,10 +229,10 @@ def test_hovering_and_choosing(path):
         wait(page, "return document.querySelector('#map .hoverlayer .hovertext') !== null")
         hovered = page.execute_script("return document.querySelector('#map .hoverlayer .hovertext').textContent")
         assert "evaluations" in hovered
-        ActionChains(page).click().perform()  # Plotly lays a sheet over its points, so it is the place that is clicked
+        ActionChains(page).click().perform()  # Plotly covers its points with a layer, so click the position
         name = wait(page, "return document.querySelector('#details b')?.textContent")
         assert name in hovered
-        assert "serves it best" in page.find_element(By.ID, "details").text
+        assert "is the best for it" in page.find_element(By.ID, "details").text
 
         row = page.find_elements(By.CSS_SELECTOR, "#start tbody tr")[1]
         page.execute_script("arguments[0].scrollIntoView({block: 'center'})", row)

@@ -158,7 +158,7 @@ def test_what_is_no_history_and_what_are_no_features_is_said_at_the_door():
             with pytest.raises(ValueError, match=r"must be a headstart.History, but got (DataFrame|str); make one"):
                 call(wrong)
     for call in (hs.learn, lambda history, features: hs.Optimizer(space, history=history, features=features)):
-        with pytest.raises(ValueError, match=r"features must be a dict such as .* gives, but got list"):
+        with pytest.raises(ValueError, match=r"features must be a dict such as .* returns, but got list"):
             call(history, features=[1.0])
 
 

@@ -34,17 +34,26 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
             with open(Path(folder) / Path(path).name, "rb") as source, open(path, "wb") as device:
                 shutil.copyfileobj(source, device)
         return
-    target = Path(path).resolve()
-    if not target.parent.is_dir():
-        raise FileNotFoundError(f"cannot write {path}: the folder {target.parent} does not exist")
-    if target.is_dir():
-        raise IsADirectoryError(f"cannot write {path}: it is a folder")
+    target = writable(path).resolve()
     temporary = target.with_name(f".{uuid4().hex[:12]}.{target.name}")
     try:
         yield temporary
         os.replace(temporary, target)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def writable(path: str | os.PathLike[str]) -> Path:
+    """The path itself; an error if no file can be written there, to be raised before long work rather than after it."""
+    path = Path(path)
+    folder = path.resolve().parent
+    if not folder.is_dir():
+        raise FileNotFoundError(f"cannot write {path}: the folder {folder} does not exist")
+    if path.is_dir():
+        raise IsADirectoryError(f"cannot write {path}: it is a folder")
+    if not os.access(folder, os.W_OK):
+        raise PermissionError(f"cannot write {path}: the folder {folder} is read-only")
+    return path
 
 
 def existing(path: str | os.PathLike[str]) -> Path:

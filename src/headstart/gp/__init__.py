@@ -1,4 +1,4 @@
-"""Gaussian processes: kernels and their hyperparameters, the process of one run, and those of all past tasks.
+"""Gaussian processes: kernels, hyperparameters, the process of one run, and those of all past tasks.
 
 May import: `space` and below. Hands on: `fit_kernel`, which finds hyperparameters; `GP`, a process on one design;
 `TaskGPs`, a process for each task of a history under one kernel. All objects are immutable.

@@ -6,6 +6,8 @@
 | `resnet`   | image data sets, most of 5 classes | a residual network: batch size, learning rate      | `resnet.py`   |
 | `svm`      | real classification data sets      | a support vector machine: kernel, C, gamma, degree | `svm.py`      |
 
+May import: `search` and below. Hands on: `load`, which returns a shipped history, and the builders.
+
 >>> history = load("svm")
 >>> history.best("wine")
 """

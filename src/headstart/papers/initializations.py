@@ -1,9 +1,9 @@
 """Wistuba, Schilling, Schmidt-Thieme: Learning Hyperparameter Optimization Initializations (2015), Fig. 1-6.
 
 Fig. 1: ADTM after I = 1 … 10 configurations of each start, and of the surrogates that need none. Fig. 2-5: the long
-term with GP, RF, SCoT and MKLGP, each started with five configurations. Fig. 6: the four of them started by LI.
+term with GP, RF, SCoT and MKLGP, each started with five configurations. Fig. 6: the four surrogates started by LI.
 
-Next to what the paper shows stand LI by Algorithm 2 to the letter, LI with the gradient as printed (eq. 14), aLI
+Not in the paper, but shown for comparison: LI exactly by Algorithm 2, LI with the gradient as printed (eq. 14), aLI
 with the weights of eq. 17 turned round and as printed, and `auto`.
 """
 
@@ -41,9 +41,10 @@ LONG_FIGURES = {"GP": "figure2", "RF": "figure3", "SCoT": "figure4", "MKLGP": "f
 
 STARTS, FIVE, TRIALS = 10, 5, 50  # I of Fig. 1, I of the long term, and T
 REPETITIONS = 10
-RANDOM = {"GP": 5, "RF": 5, "SCoT": 2, "MKLGP": 2}  # RBI and No Init get this many times as many
-SIMULATED = 10  # and this many for a start by RBI whose expectation is not known
+RANDOM = {"GP": 5, "RF": 5, "SCoT": 2, "MKLGP": 2}  # RBI and No Init get this many times the repetitions
+SIMULATED = 10  # so does RBI in Fig. 1, if its expectation is not known exactly
 QUICK = {"tasks": 8, "trials": 15, "repetitions": 1}
+QUICK_NOTE = "A quick run: few tasks, trials and repetitions, so the numbers are rough."
 
 
 def run(
@@ -57,7 +58,7 @@ def run(
     jobs: int = -1,
     progress: bool = True,
 ) -> str:
-    """Run all six figures, write tables and pictures into `out`, and return the figures in numbers.
+    """Run all six figures, write tables and pictures into `out`, and return the figures as text.
 
     name: of the history, for titles. quick: few left-out tasks, trials and repetitions.
     """
@@ -77,26 +78,26 @@ def run(
 
 
 def spread(tasks: Sequence[str], most: int) -> list[str]:
-    """At most so many tasks, evenly spread over the list."""
+    """At most `most` tasks, evenly spread over the list."""
     return [tasks[i] for i in np.linspace(0, len(tasks) - 1, min(most, len(tasks))).astype(int)]
 
 
 def usable(arms: Sequence[Arm], history: History) -> list[Arm]:
-    """Without those that need meta-features, if the history has none."""
+    """All arms, but without those that need meta-features if the history has none."""
     return [arm for arm in arms if history.feature_names or not arm.method.described]
 
 
 def start_arms(history: History, tasks: Sequence[str], repetitions: int) -> list[Arm]:
-    """Fig. 1; No Init needs no runs, and RBI only where its expectation is not known.
+    """Fig. 1. No Init needs no runs, and RBI only if its expectation is not known exactly.
 
-    What SCoT and MKLGP try first by themselves is the beginning of their searches without a start.
+    The first proposals of SCoT and MKLGP come from their searches without a start.
     """
     arms = [Arm(m, STARTS, repetitions=repetitions) for m in (NBI, LI, ALI, *VARIANTS, AUTO)]
     return arms if expected_rbi(history, tasks) else [Arm(RBI, STARTS, repetitions=SIMULATED * repetitions), *arms]
 
 
 def long_arms(repetitions: int, trials: int) -> list[Arm]:
-    """Fig. 2-6: the published starts with all surrogates, the others with the GP, `auto` with its own as well."""
+    """Fig. 2-6: the published starts with all surrogates, the others with the GP, `auto` also with its own."""
     arms = []
     for surrogate in FOUR:
         more = RANDOM[surrogate] if repetitions > 1 else 1
@@ -124,7 +125,7 @@ def start_lines(history: History, tasks: Sequence[str], starts: Sequence[Outcome
 
 
 def expected_rbi(history: History, tasks: Sequence[str]) -> Line | None:
-    """RBI's expectation; None where there are not enough bests, or some are not on the left-out task's grid."""
+    """The exact expectation of RBI; None if there are too few different bests, or some are not on a task's grid."""
     values = []
     for task in tasks:
         times = runs.best_counts(history, task)
@@ -135,7 +136,7 @@ def expected_rbi(history: History, tasks: Sequence[str]) -> Line | None:
 
 
 def long_lines(tasks: Sequence[str], long: Sequence[Outcome]) -> list[Line]:
-    """Fig. 2-5, Fig. 6 as a selection of them, and what transfer surrogates without a start add to Fig. 1."""
+    """Fig. 2-5, Fig. 6 as a selection of them, and the lines of Fig. 1 for SCoT and MKLGP without a start."""
     lines = []
     for outcome in long:
         m = outcome.arm.method.name
@@ -152,11 +153,11 @@ def long_lines(tasks: Sequence[str], long: Sequence[Outcome]) -> list[Line]:
     return lines
 
 
-# -- what is shown -------------------------------------------------------------------------------------------
+# -- showing -------------------------------------------------------------------------------------------
 
 
 def draw(shown: pd.DataFrame, out: Path, name: str, ending: str = "") -> None:
-    """All figures, from their summary. ending: of one kind of picture, for that alone."""
+    """Draw all figures from their summary. ending: of the only kind of picture to draw, such as ".svg"."""
     published = [m.name for m in PUBLISHED]
     corrected = ["NBI", "LI", *(m.name for m in VARIANTS), "aLI", "auto"]
     x, y = "number of initial configurations", "ADTM"
@@ -183,12 +184,12 @@ def titled(what: str, name: str) -> str:
 
 
 def text(shown: pd.DataFrame, out: Path, name: str, quick: bool, tasks: int) -> str:
-    """The figures in numbers, and where everything is."""
+    """The figures as text, and where to find everything."""
     last = int(shown["trial"].max())
     seen = int(shown["tasks"].max())
     parts = [f"ADTM{f' on {name}' if name else ''}, {seen} of {tasks} tasks left out in turn."]
     if quick:
-        parts.append("Quick: few tasks, trials and repetitions, so the numbers are rough; leave --quick out for all.")
+        parts.append(QUICK_NOTE)
     parts.append("Fig. 1, after I starts:\n" + tables.digest(shown, "figure1", (1, 3, 5, 10)))
     for figure, title in {**{f: f"Fig. {f[-1]}, {s}" for s, f in LONG_FIGURES.items()}, "figure6": "Fig. 6"}.items():
         parts.append(f"{title}, after T trials:\n" + tables.digest(shown, figure, (5, 10, 20, 30, last)))

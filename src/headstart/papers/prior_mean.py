@@ -1,17 +1,17 @@
 """Kim, Kim, Choi: Learning to Transfer Initializations for Bayesian Hyperparameter Optimization (2017), Fig. 1.
 
-The cosine on [−6, 6], seen with noise, is minimised by expected improvement from two random points: once with a
-Gaussian process whose prior mean is zero, once with a piecewise constant one that is roughly right. The paper shows
-three iterations from one pair of points; here they go on, from as many pairs as one likes, the same for all
-processes, and next to the paper's prior mean stands one without its steps.
+Expected improvement minimises a noisy cosine on [−6, 6] from two random points: once with a Gaussian process whose
+prior mean is zero, once with a piecewise constant prior mean that is roughly right. The paper shows three iterations
+from one pair of points. Here there are more iterations and any number of pairs, the same for all processes, and a third
+process whose prior mean has no steps.
 
-Kernel and noise are not in the paper: here the noise is .1, the amplitude that of a cosine (½ is the mean of its
-square), and the length-scale 1, the standard deviation of a bell that is as curved as the cosine at its top.
+The paper does not give kernel and noise. Here the noise is .1, the amplitude that of a cosine (½ is the mean of its
+square), and the length-scale 1, the standard deviation of a bell with the curvature of the cosine at its top.
 
-| symbol | here            | meaning                                                        |
-| ------ | --------------- | -------------------------------------------------------------- |
-| θ      | `GRID` (601,)   | where the function may be evaluated                            |
-| θ†     | the lowest `y`  | the best point so far: improvement is that over its mean, μ(θ†) |
+| symbol | here            | meaning                                                                    |
+| ------ | --------------- | -------------------------------------------------------------------------- |
+| θ      | `GRID` (601,)   | where the function may be evaluated                                        |
+| θ†     | the lowest `y`  | the best point so far; improvement is measured against its mean, μ(θ†)     |
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ ZERO, PIECEWISE, CONNECTED = METHODS = ("zero prior mean", "piecewise prior mean
 
 
 def prior_mean(method: str, x: Array) -> Array:
-    """The prior mean at the points x: as the caption of Fig. 1 gives it, or the middles of its steps connected."""
+    """The prior mean at x: as in the caption of Fig. 1, or interpolated between the middles of its steps."""
     if method == CONNECTED:
         bounds = np.concatenate([GRID[:1], EDGES, GRID[-1:]])
         return np.asarray(np.interp(x, (bounds[1:] + bounds[:-1]) / 2, LEVELS))
@@ -47,7 +47,7 @@ def prior_mean(method: str, x: Array) -> Array:
 
 
 class Step(NamedTuple):
-    """The points so far, what the process says everywhere, and the point that it chooses next."""
+    """The points so far, the prediction on the whole grid, and the point chosen next."""
 
     x: Array
     y: Array
@@ -57,18 +57,18 @@ class Step(NamedTuple):
 
 
 def search(method: str, *, rng: np.random.Generator) -> Iterator[Step]:
-    """One search; the same rng gives both methods the same first points and the same noise, trial by trial."""
+    """One search; with the same rng, all methods have the same first points and the same noise, trial by trial."""
     x = rng.choice(GRID, POINTS, replace=False)
     noise = NOISE * rng.normal(size=POINTS + ITERATIONS)
-    lots = rng.random(len(noise) + 1)  # a step of the prior mean is flat: of points that are alike, one by lot
+    lots = rng.random(len(noise) + 1)  # the steps of the prior mean are flat: a draw decides between equal points
     y = np.cos(x) + noise[:POINTS]
     while True:
         process = GP.fit(KERNEL, x[:, None], y, mean=0.0, prior=prior_mean(method, x))
         mean, std = process.predict(GRID[:, None], prior=prior_mean(method, GRID))
         best = mean[np.searchsorted(GRID, x[y.argmin()])]
         score = ei(mean, std, best)
-        alike = GRID[score >= (1 - TIE) * score.max()]
-        chosen = float(alike[int(lots[len(x)] * len(alike))])
+        equal = GRID[score >= (1 - TIE) * score.max()]
+        chosen = float(equal[int(lots[len(x)] * len(equal))])
         yield Step(x, y, mean, std, chosen)
         if len(x) == len(noise):
             return
@@ -76,7 +76,7 @@ def search(method: str, *, rng: np.random.Generator) -> Iterator[Step]:
 
 
 def distances(method: str, *, rng: np.random.Generator) -> Array:
-    """After 1, 2, … points, how far the one that looked best is above the minimum: 0 the least, 1 the most."""
+    """Scaled distance of the apparently best point to the minimum after 1, 2, … points: 0 best, 1 worst."""
     *_, last = search(method, rng=rng)
     looked_best = [int(last.y[: t + 1].argmin()) for t in range(len(last.y))]
     return (np.cos(last.x[looked_best]) + 1) / 2

@@ -2,8 +2,9 @@
 (2015), Fig. 1 and 2.
 
 Fig. 1: average rank and average normalised misclassification rate after I = 1 … 10 configurations (aaPBI with K = 3
-active ones). Fig. 2: average rank over 70 trials, of which these ten are the first, with GP and RF. Ranks are among
-the five starts of the paper; `LI`, `aLI` and `auto` stand next to them where ranks do not depend on who takes part.
+active ones). Fig. 2: average rank over 70 trials, the first ten of which are the start, with GP and RF. Only the five
+starts of the paper are ranked, because ranks depend on the competitors; `LI`, `aLI` and `auto` are shown beside them
+for the misclassification rate.
 """
 
 from __future__ import annotations
@@ -13,10 +14,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from headstart.errors import ArgumentError
+from headstart.errors import HistoryError
 from headstart.history import History
 from headstart.papers import runs, tables
-from headstart.papers.initializations import ALI, AUTO, LI, NBI, RBI, spread, titled
+from headstart.papers.initializations import ALI, AUTO, LI, NBI, QUICK_NOTE, RBI, spread, titled
 from headstart.papers.runs import Arm, Method, Outcome
 from headstart.papers.tables import RANK, Line
 from headstart.report import figures
@@ -29,8 +30,8 @@ NEW = (LI, ALI, AUTO)
 BOTH = ("GP", "RF")
 
 STARTS, TRIALS = 10, 70
-REPETITIONS = 3  # forests on the same data differ little; a start by aaPBI takes as long as 200 by NBI
-RANDOM = 4  # RBI gets this many times as many, and many more where only its start counts
+REPETITIONS = 3  # forests on the same data differ little, and one start by aaPBI takes as long as 200 by NBI
+RANDOM = 4  # RBI gets this many times the repetitions, and RBI_STARTS where only its start is compared
 RBI_STARTS = 100
 QUICK = {"tasks": 4, "trials": 25, "repetitions": 1}
 
@@ -46,9 +47,9 @@ def run(
     jobs: int = -1,
     progress: bool = True,
 ) -> str:
-    """Run both figures, write tables and pictures into `out`, and return the figures in numbers."""
+    """Run both figures, write tables and pictures into `out`, and return the figures as text."""
     if not history.feature_names:
-        raise ArgumentError("this paper's starts need meta-features, which this history does not have")
+        raise HistoryError("this paper's starts need meta-features, which this history does not have")
     figures.pyplot()
     out.mkdir(parents=True, exist_ok=True)
     tasks = spread(history.tasks, QUICK["tasks"]) if quick else history.tasks
@@ -64,19 +65,19 @@ def run(
 
 
 def long_arms(repetitions: int, trials: int) -> list[Arm]:
-    """The published starts, each going on with both surrogates."""
+    """The published starts, each continued with both surrogates."""
     more = RANDOM if repetitions > 1 else 1
     return [Arm(m, STARTS, BOTH, trials, repetitions * (more if m is RBI else 1)) for m in PUBLISHED]
 
 
 def start_arms(repetitions: int, quick: bool) -> list[Arm]:
-    """What is compared as a start alone."""
+    """The arms that are compared as starts only."""
     rbi = Arm(RBI, STARTS, repetitions=10 if quick else RBI_STARTS)
     return [rbi, *(Arm(m, STARTS, repetitions=repetitions) for m in NEW)]
 
 
 def lines(tasks: Sequence[str], long: Sequence[Outcome], starts: Sequence[Outcome]) -> list[Line]:
-    """Fig. 1, with distances and ranks, and Fig. 2 with both for each surrogate."""
+    """Fig. 1 and, for each surrogate, Fig. 2, both with distances and ranks."""
     rbi, *new = starts
     first = [rbi, *long[1:]]
     shown = [_line("figure1", outcome, runs.START) for outcome in (*first, *new)]
@@ -98,7 +99,7 @@ def _line(figure: str, outcome: Outcome, part: str) -> Line:
 
 
 def draw(shown: pd.DataFrame, out: Path, name: str, ending: str = "") -> None:
-    """Both figures, from their summary. ending: of one kind of picture, for that alone."""
+    """Draw both figures from their summary. ending: of the only kind of picture to draw, such as ".svg"."""
     published = [m.name for m in PUBLISHED]
     x = "number of initial configurations"
     with figures.canvas(out / f"figure1{ending}", columns=2, title=titled("Fig. 1: starts", name)) as (left, right):
@@ -112,12 +113,12 @@ def draw(shown: pd.DataFrame, out: Path, name: str, ending: str = "") -> None:
 
 
 def text(shown: pd.DataFrame, out: Path, name: str, quick: bool, tasks: int) -> str:
-    """The figures in numbers, and where everything is."""
+    """The figures as text, and where to find everything."""
     at, last = (1, 3, 5, 10), int(shown["trial"].max())
     later = (11, 20, 40, last)
     parts = [f"{int(shown['tasks'].max())} of {tasks} tasks{f' of {name}' if name else ''} left out in turn."]
     if quick:
-        parts.append("Quick: few tasks, trials and repetitions, so the numbers are rough; leave --quick out for all.")
+        parts.append(QUICK_NOTE)
     parts.append("Fig. 1, average rank after I starts:\n" + tables.digest(shown, "figure1", at, RANK))
     parts.append("Fig. 1, average normalised misclassification rate:\n" + tables.digest(shown, "figure1", at))
     for surrogate in BOTH:

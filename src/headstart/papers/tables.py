@@ -1,8 +1,8 @@
-"""From runs to the lines of a figure: tidy tables, paired comparisons, and their drawing.
+"""From runs to the lines of a figure: tidy tables, paired comparisons, and their curves.
 
-Uncertainty has two sources. Other repetitions would give other numbers (`se_repetitions`; it can be made as small
-as one likes), and so would other data sets (`se`, over tasks; that is what the bands show). Two methods are
-compared task by task, since most of the latter is common to both.
+Uncertainty has two sources. Other repetitions would give other numbers (`se_repetitions`, which more repetitions
+reduce), and so would other data sets (`se`, over tasks; the bands show it). Two methods are compared task by task,
+because most of the latter is common to both.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from headstart._support.types import Array
 from headstart.report import figures
 from headstart.starts.measures import adtm
 
-EXACT = "exact"  # instead of a number of repetitions: the expectation itself
+EXACT = "exact"  # instead of a number of repetitions: the exact expectation
 RESULTS, SUMMARY, CONTRASTS, ABOUT = "results.csv", "summary.csv", "contrasts.csv", "about.json"
 AT = (1, 2, 3, 5, 6, 10, 15, 20, 30, 40, 50, 70)  # trials after which methods are compared
 DISTANCE, RANK = "distance", "rank"
@@ -31,8 +31,8 @@ DISTANCE, RANK = "distance", "rank"
 class Line:
     """One line of a figure.
 
-    name: in the figure, a key of `figures.STYLES`. method, surrogate: what was run. values: the measure for every
-    task after every trial, (tasks, trials), the mean over repetitions; errors: its standard error.
+    name: its label, a key of `figures.STYLES`. method, surrogate: what was run. values: the mean of the measure over
+    repetitions, (tasks, trials); errors: its standard error.
     """
 
     figure: str
@@ -54,15 +54,15 @@ def line(figure: str, name: str, tasks: Iterable[str], curves: Array, *, method:
 
 
 def exact(figure: str, name: str, tasks: Iterable[str], values: Array, *, method: str) -> Line:
-    """A line whose expectation is known: (tasks, trials)."""
+    """A line whose expectation is known exactly: (tasks, trials)."""
     return Line(figure, name, method, "", tuple(tasks), values, np.zeros_like(values), EXACT)
 
 
 def ranked(lines: Sequence[Line], curves: Sequence[Array]) -> list[Line]:
-    """The same lines with the rank among them instead of the distance; ties share the mean of their ranks.
+    """The same lines with ranks instead of distances; ties share the mean of their ranks.
 
-    curves: for each line (repetitions, tasks, trials). The methods' repetitions are independent of each other, so
-    each is ranked against the others' in turn; fewer than the most are used again from the first.
+    curves: (repetitions, tasks, trials) for each line. Repetitions of different methods are independent, so the r-th
+    of each are ranked against each other; a method with fewer repetitions reuses its first ones.
     """
     from scipy.stats import rankdata
 
@@ -102,7 +102,7 @@ def results(lines: Sequence[Line]) -> pd.DataFrame:
 
 
 def summary(lines: Sequence[Line]) -> pd.DataFrame:
-    """One row per line and trial: the mean over tasks (for distances: ADTM, eq. 9) and its standard errors."""
+    """One row per line and trial: the mean over tasks (of distances: ADTM, eq. 9) and its standard errors."""
     frames = []
     for one in lines:
         tasks, trials = one.values.shape
@@ -123,7 +123,7 @@ def summary(lines: Sequence[Line]) -> pd.DataFrame:
 
 
 def contrasts(lines: Sequence[Line]) -> pd.DataFrame:
-    """Any two lines of a figure after some of the trials: their difference, paired over tasks."""
+    """The difference of any two lines of a figure after some of the trials, paired over tasks."""
     rows = []
     for first, second in combinations(lines, 2):
         if (first.figure, first.measure) != (second.figure, second.measure):
@@ -158,7 +158,7 @@ def _identity(one: Line) -> dict[str, str]:
 
 
 def standard_error(values: Array) -> Array:
-    """Of the mean over tasks, the first axis."""
+    """The standard error of the mean over tasks, the first axis."""
     n = len(values)
     return np.asarray(values.std(axis=0, ddof=1) / np.sqrt(n)) if n > 1 else np.zeros(values.shape[1:])
 
@@ -166,20 +166,20 @@ def standard_error(values: Array) -> Array:
 def description(
     paper: str, history: str, *, seed: int, quick: bool, tasks: int, repetitions: int | None = None
 ) -> dict[str, Any]:
-    """Which runs tables stand for. repetitions: as asked for, where the runs of a paper are repeated at all."""
-    told = {"paper": paper, "history": history, "seed": seed, "quick": quick, "tasks": tasks}
-    return told if repetitions is None else {**told, "repetitions": repetitions}
+    """Which runs the tables are about. repetitions: as requested; None: the paper's runs are not repeated."""
+    about = {"paper": paper, "history": history, "seed": seed, "quick": quick, "tasks": tasks}
+    return about if repetitions is None else {**about, "repetitions": repetitions}
 
 
 def write(lines: Sequence[Line], out: Path, about: Mapping[str, Any]) -> pd.DataFrame:
-    """The three tables as CSV files, and what they are about as JSON; returns the summary."""
+    """Write the three tables as CSV files and their description as JSON; returns the summary."""
     with replacing(out / RESULTS) as temporary:
         results(lines).to_csv(temporary, index=False, float_format="%.6g")
     return aggregate(lines, out, about)
 
 
 def aggregate(lines: Sequence[Line], out: Path, about: Mapping[str, Any]) -> pd.DataFrame:
-    """The same without the results of single tasks: all that a page about them needs."""
+    """The same without the results of single tasks: all that the page of claims needs."""
     shown = summary(lines)
     for name, frame in ((SUMMARY, shown), (CONTRASTS, contrasts(lines))):
         with replacing(out / name) as temporary:
@@ -193,11 +193,11 @@ def read(path: Path) -> pd.DataFrame:
     return pd.read_csv(existing(path), dtype={"surrogate": str, "repetitions": str}, keep_default_na=False)
 
 
-# -- drawing -------------------------------------------------------------------------------------------------
+# -- showing -------------------------------------------------------------------------------------------------
 
 
 def panel(shown: pd.DataFrame, figure: str, names: Sequence[str], measure: str = DISTANCE) -> list[figures.Curve]:
-    """The named lines of a figure, as far as they were run, from its summary."""
+    """The named lines of a figure that were run, from its summary."""
     here = shown[(shown["figure"] == figure) & (shown["measure"] == measure)]
     found: Mapping[str, pd.DataFrame] = {str(name): frame for name, frame in here.groupby("line", sort=False)}
     return [
@@ -210,7 +210,7 @@ def panel(shown: pd.DataFrame, figure: str, names: Sequence[str], measure: str =
 
 
 def digest(shown: pd.DataFrame, figure: str, at: Sequence[int], measure: str = DISTANCE) -> str:
-    """A figure in numbers, for the terminal."""
+    """A figure as a table of numbers, for the terminal."""
     here = shown[(shown["figure"] == figure) & (shown["measure"] == measure) & shown["trial"].isin(at)]
     wide = here.pivot(index="line", columns="trial", values="mean").reindex(here["line"].unique())
     wide["repetitions"] = here.groupby("line")["repetitions"].first()
@@ -221,8 +221,18 @@ def digest(shown: pd.DataFrame, figure: str, at: Sequence[int], measure: str = D
 # -- the third paper's results as lines ------------------------------------------------------------------------
 
 
+COSINE, GUESSED = "figure1", "figure6"
+SIAMESE_MEASURES = {  # figure of the paper, and whether more is better
+    "distance": (COSINE, False),
+    "accuracy": (GUESSED, True),
+    "own kind": ("figure5, other kind", True),
+    "gap": ("figure5", False),
+    "error": ("figure9", False),
+}
+
+
 def aggregate_siamese(frame: pd.DataFrame, out: Path, *, seed: int, quick: bool) -> None:
-    """What the page needs of the results of `papers/siamese.py`."""
+    """Write the tables that the page of claims needs of the results of `papers.siamese`."""
     lines = siamese_lines(frame)
     tasks = max(len(line.tasks) for line in lines if line.figure != COSINE)
     searches = max(len(line.tasks) for line in lines if line.figure == COSINE)
@@ -232,31 +242,21 @@ def aggregate_siamese(frame: pd.DataFrame, out: Path, *, seed: int, quick: bool)
 
 
 def siamese_lines(frame: pd.DataFrame) -> list[Line]:
-    """The results of `papers/siamese.py` as lines, all with less being better."""
+    """The results of `papers.siamese` as lines; in all of them less is better."""
     lines = []
     kept = frame[frame["method"] != ""]
     for (measure, method), part in kept.groupby(["measure", "method"], sort=True):
         if measure not in SIAMESE_MEASURES:
             continue
-        figure, turned = SIAMESE_MEASURES[str(measure)]
-        # The runs of one data set are not independent: some are the same whatever the repetition or the training.
+        figure, more_is_better = SIAMESE_MEASURES[str(measure)]
+        # Runs on one data set are not independent: some do not depend on the repetition or the training.
         several = part["problem"] + " " + part["item"].astype(str)
         items = part["problem"].str.partition(",")[0] if measure == "error" else several
         wide = part.assign(task=items).pivot_table(index="task", columns="step", values="value").dropna(axis=1)
-        values = 1 - wide.to_numpy() if turned else wide.to_numpy()
+        values = 1 - wide.to_numpy() if more_is_better else wide.to_numpy()
         tasks = tuple(map(str, wide.index))
         lines.append(Line(figure, str(method), str(method), "", tasks, values, np.zeros_like(values), 1))
         if figure == GUESSED and all(line.name != "chance" for line in lines):
             half = np.full_like(values, 0.5)
             lines.append(Line(figure, "chance", "chance", "", tasks, half, np.zeros_like(half), EXACT))
     return lines
-
-
-COSINE, GUESSED = "figure1", "figure6"
-SIAMESE_MEASURES = {  # figure of the paper, and whether more is better
-    "distance": (COSINE, False),
-    "accuracy": (GUESSED, True),
-    "own kind": ("figure5, other kind", True),
-    "gap": ("figure5", False),
-    "error": ("figure9", False),
-}

@@ -1,7 +1,9 @@
-"""One self-contained HTML page about a history: does its past help, what was learned from it, how alike its tasks are.
+"""A page about a history, and pictures: do past runs help, what was learned, how similar are the tasks.
 
-`content` computes everything and is plain data; `page.html` is the page that draws it with Plotly in the browser;
-`write` puts the two and the Plotly library into one file that needs no network.
+`content` computes everything as plain data, `page.html` draws it with Plotly in the browser, and `write` puts both and
+the Plotly library into one file that needs no network. `figures` draws pictures with matplotlib.
+
+May import: `adapters` and below. Hands on: `write`, and the figures of the papers and of the demonstration.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from typing import Any
 
 from headstart import __version__
 from headstart._support.files import replacing
+from headstart.errors import MissingPackageError
 from headstart.history import History
 from headstart.report.content import content
 
@@ -31,30 +34,30 @@ def write(
     jobs: int = 1,
     progress: bool | None = None,
 ) -> dict[str, Any]:
-    """Write the report of a history to `path`; returns what it says.
+    """Write the report on a history to `path`; returns its content.
 
     n: how many configurations the start has. method: how it is learned. The other arguments are those of `evidence`.
     """
     library = plotly_library()
-    with replacing(path) as temporary:  # first, so that a path that cannot be written is said before the long work
-        told = content(history, title=title, n=n, method=method, seed=seed, jobs=jobs, progress=progress)
-        temporary.write_text(page(told, library), encoding="utf-8")
-    return told
+    with replacing(path) as temporary:  # first, because a path that cannot be written should fail before the long work
+        found = content(history, title=title, n=n, method=method, seed=seed, jobs=jobs, progress=progress)
+        temporary.write_text(page(found, library), encoding="utf-8")
+    return found
 
 
-def page(told: dict[str, Any], library: bytes) -> str:
-    """The page as text. The content stands in it as JSON that no name can break out of."""
-    # "<" cannot occur, so neither can the end of the script element or the beginning of a comment.
-    data = json.dumps(told, ensure_ascii=False, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
+def page(found: dict[str, Any], library: bytes) -> str:
+    """The page as text. It contains `found` as JSON that no name can break out of."""
+    # Without "<" neither the end of the script element nor the beginning of a comment can occur.
+    data = json.dumps(found, ensure_ascii=False, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
     parts = {
-        "{{title}}": html.escape(told["title"]),
+        "{{title}}": html.escape(found["title"]),
         "{{version}}": html.escape(__version__),
         "{{data}}": data.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029"),
         "{{library}}": base64.b64encode(gzip.compress(library, 9, mtime=0)).decode("ascii"),
     }
     text = files("headstart.report").joinpath("page.html").read_text(encoding="utf-8")
     before, *rest = text.split("{{")
-    # One pass, so that nothing that was put in is looked at again.
+    # One pass, so that placeholders in the inserted text are left alone.
     return before + "".join(
         parts["{{" + name + "}}"] + after for name, _, after in (piece.partition("}}") for piece in rest)
     )
@@ -65,5 +68,5 @@ def plotly_library() -> bytes:
     try:
         from plotly.offline import get_plotlyjs
     except ImportError as error:
-        raise ImportError("the report needs Plotly: pip install 'headstart[report]'", name="plotly") from error
+        raise MissingPackageError.of("the report", "plotly", "report") from error
     return str(get_plotlyjs()).encode()

@@ -1,9 +1,9 @@
-"""What a report says, as plain data that JSON can hold.
+"""The content of a report, as plain data for JSON.
 
-| symbol | name | shape  | meaning                                                        |
-| ------ | ---- | ------ | -------------------------------------------------------------- |
+| symbol | name | shape  | meaning                                                           |
+| ------ | ---- | ------ | ----------------------------------------------------------------- |
 | f̂_D(λ) | `F`  | (m, T) | scaled loss of m configurations on T tasks, observed or predicted |
-| u      | `U`  | (m, p) | points of the unit cube, of which configurations are made       |
+| u      | `U`  | (m, p) | points of the unit cube, from which configurations are made       |
 """
 
 from __future__ import annotations
@@ -12,10 +12,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from headstart._support.threads import one_thread
-from headstart._support.types import Array
+from headstart._support.types import Array, Mask, Rows
 from headstart.history import History
 from headstart.space import Categorical, Config, Parameter, Space
 from headstart.space.quasirandom import halton
@@ -25,12 +24,10 @@ from headstart.starts.validation import Evidence, evidence
 from headstart.transfer.models import TaskModels
 
 METHODS = ("auto", "li", "rbi")
-MOST_TASKS = 150  # drawn in the map and the heat map
+MOST_TASKS = 150  # in the map and the heat map
 MOST_CONFIGS = 150  # rows of the heat map
 AVERAGED = 256  # configurations over which a slice averages the other parameters
-STEPS = 25  # points of a slice along a number
-
-Rows = npt.NDArray[np.intp]
+STEPS = 25  # points of a slice along a numeric parameter
 
 
 @one_thread
@@ -108,7 +105,7 @@ def _start(history: History, start: Start, models: TaskModels) -> dict[str, Any]
 
 
 def _axis(name: str, parameter: Parameter, configs: Sequence[Config]) -> dict[str, Any]:
-    """One parallel coordinate on [0, 1]; what is inactive lies below it."""
+    """One parallel coordinate on [0, 1]; None where the parameter is inactive."""
     values = [config.get(name) for config in configs]
     if isinstance(parameter, Categorical):
         count = len(parameter.choices)
@@ -130,7 +127,7 @@ def _short(value: Any) -> str:
 
 
 def _map(models: TaskModels, found: Evidence, method: str) -> list[dict[str, Any]]:
-    """Every task as a point, near those that rank configurations alike."""
+    """Every task as a point, near those that rank configurations similarly."""
     xy = scaled_down(models.distances)
     reached = dict(zip(found.tasks, found.curves[method][:, -1], strict=True))
     lonely = outliers(models.distances)
@@ -151,26 +148,26 @@ def _map(models: TaskModels, found: Evidence, method: str) -> list[dict[str, Any
 
 
 def scaled_down(D: Array) -> Array:
-    """Classical multidimensional scaling: points in the plane whose distances are about D (T, T)."""
+    """Classical multidimensional scaling: points in the plane with approximately the distances D (T, T)."""
     T = len(D)
     J = np.eye(T) - 1 / T
     values, vectors = np.linalg.eigh(-0.5 * J @ (D**2) @ J)
     top = np.argsort(values)[::-1][:2]
     XY = vectors[:, top] * np.sqrt(np.maximum(values[top], 0.0))
-    sign = np.sign(XY[np.abs(XY).argmax(axis=0), np.arange(XY.shape[1])])  # eigenvectors have no direction
+    sign = np.sign(XY[np.abs(XY).argmax(axis=0), np.arange(XY.shape[1])])  # the sign of an eigenvector is arbitrary
     XY = XY * np.where(sign == 0, 1.0, sign)
     return np.pad(XY, ((0, 0), (0, 2 - XY.shape[1])))
 
 
-def outliers(D: Array, k: int = 3) -> npt.NDArray[np.bool_]:
-    """Tasks that are far from their k nearest: beyond the upper quartile by 1.5 times the interquartile range."""
+def outliers(D: Array, k: int = 3) -> Mask:
+    """Tasks far from their k nearest: above the upper quartile by more than 1.5 interquartile ranges."""
     near = np.sort(D + np.diag(np.full(len(D), np.inf)), axis=1)[:, : min(k, len(D) - 1)].mean(axis=1)
     low, high = np.quantile(near, [0.25, 0.75])
     return np.asarray(near > high + 1.5 * (high - low))
 
 
 def _heat(models: TaskModels, start: Start, rng: np.random.Generator) -> dict[str, Any]:
-    """Configurations × tasks, best configurations on top, tasks that are alike side by side."""
+    """Configurations × tasks: the best configurations at the top, similar tasks side by side."""
     V = models.history.V
     if len(V) > MOST_CONFIGS:
         V = V[np.sort(rng.choice(len(V), MOST_CONFIGS, replace=False))]
@@ -189,7 +186,7 @@ def _heat(models: TaskModels, start: Start, rng: np.random.Generator) -> dict[st
 
 
 def side_by_side(D: Array) -> Rows:
-    """An order in which tasks at a small distance are neighbours."""
+    """An order in which similar tasks are neighbours."""
     from scipy.cluster.hierarchy import leaves_list, linkage
     from scipy.spatial.distance import squareform
 
@@ -205,7 +202,7 @@ def slices(models: TaskModels, start: Start, *, rng: np.random.Generator) -> lis
     """The response surface along each parameter, averaged over the others, most important parameter first.
 
     importance: the share of a task's variance that this parameter alone explains (its main effect in a functional
-    analysis of variance), averaged over the tasks; where the parameter is inactive it explains nothing.
+    analysis of variance), averaged over the tasks; an inactive parameter explains nothing.
     """
     space = models.space
     U = halton(AVERAGED, len(space), rng=rng)
@@ -238,18 +235,18 @@ def slices(models: TaskModels, start: Start, *, rng: np.random.Generator) -> lis
 
 
 def _along(parameter: Parameter) -> tuple[Array, list[Any]]:
-    """Places on the unit interval along a parameter, and the values there."""
+    """Points of the unit interval along a parameter, and the parameter's values there."""
     if isinstance(parameter, Categorical):
         count = len(parameter.choices)
         return (np.arange(count) + 0.5) / count, [str(choice) for choice in parameter.choices]
     u = np.linspace(0.0, 1.0, STEPS)
     v = parameter.draw(u)
-    first = np.concatenate([[True], np.diff(v) > 0])  # whole numbers repeat
+    first = np.concatenate([[True], np.diff(v) > 0])  # integers repeat
     return u[first], [parameter.native(float(x)) for x in v[first]]
 
 
 def _main_effect(models: TaskModels, space: Space, U: Array, j: int, u: Array) -> tuple[Array, float]:
-    """Mean prediction with parameter j at each place of u, (len(u), T), and how often it is active."""
+    """Mean prediction with parameter j at each point of u, (len(u), T), and how often it is active."""
     means, counts = [], []
     for place in u:
         at = U.copy()
@@ -267,5 +264,5 @@ def _plain(parameter: Parameter, v: float) -> Any:
 
 
 def _list(values: Any) -> list[Any]:
-    """Numbers with as many digits as a picture shows."""
+    """Numbers with as many digits as a picture can show."""
     return [float(f"{value:.5g}") if isinstance(value, float) else value for value in np.asarray(values).tolist()]

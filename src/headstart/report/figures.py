@@ -1,11 +1,11 @@
-"""Pictures that look like a paper's: one colour and mark per method everywhere, bands, labels at the line ends.
+"""Pictures in the style of a paper: each method has the same colour and mark everywhere; bands, labels at line ends.
 
-The only module that imports matplotlib. A figure is drawn inside a `with` block and written when it ends:
+The only module that imports matplotlib. A figure is drawn inside a `with` block and written when the block ends:
 
     with canvas("out/figure1", columns=2) as (left, right):
         curves(left, [Curve("LI", x, mean, error)], title="SVM", x="trials", y="ADTM")
 
-The axes are matplotlib's own, so anything else can be drawn on them as well.
+The axes are plain matplotlib axes, so anything else can be drawn on them too.
 """
 
 from __future__ import annotations
@@ -19,19 +19,20 @@ from typing import Any
 
 import numpy as np
 
-from headstart._support.files import replacing
-from headstart.errors import ArgumentError
+from headstart._support.files import replacing, writable
+from headstart._support.types import Array
+from headstart.errors import ArgumentError, MissingPackageError
 
-Array = Any
+Numbers = Any  # a one-dimensional array, sequence or index
 PICTURES = (".png", ".pdf", ".svg")
-BOTH = (".png", ".svg")  # one to look at, one to print
+BOTH = (".png", ".svg")  # for the screen and for print
 
 
 @dataclass(frozen=True)
 class Style:
     """How a method is drawn, in every figure.
 
-    printed: as misprinted in the paper (dashed, with hollow marks). thin: another variant of a method.
+    printed: as misprinted in the paper (dashed, with hollow marks). thin: a variant of another method.
     """
 
     color: str
@@ -40,7 +41,7 @@ class Style:
     thin: bool = False
 
 
-# Colours by Okabe and Ito (2008) and, where theirs run out, by Tol (2021): told apart by the colour-blind.
+# Colours by Okabe and Ito (2008) and, once theirs are used up, by Tol (2021): safe for colour-blind readers.
 STYLES: Mapping[str, Style] = {
     # starts
     "No Init": Style("#8a8a8a", "x"),
@@ -90,29 +91,29 @@ LOOK = {
     "lines.linewidth": 1.7,
     "lines.markersize": 5,
     "savefig.dpi": 200,
-    "svg.hashsalt": "headstart",  # the same picture is the same file
+    "svg.hashsalt": "headstart",  # the same picture gives the same file
 }
 END = "line end"  # marks the labels that must not overlap
-LABEL = 8.5  # their size in points
-FLOOR = 1e-4  # of a logarithmic axis, which knows no 0
+LABEL = 8.5  # size of these labels in points
+FLOOR = 1e-4  # of a logarithmic axis, which has no 0
 
 
 @dataclass(frozen=True)
 class Curve:
-    """A line with a band: `mean` ± `error` (a standard error, as a rule) over `x`.
+    """A line with a band: `mean` ± `error` (usually a standard error) over `x`.
 
-    name: a key of STYLES; it is the label at the line's end, too, unless `label` says otherwise.
+    name: a key of STYLES, and the label at the line's end unless `label` is given.
     """
 
     name: str
-    x: Array
-    mean: Array
-    error: Array | None = None
+    x: Numbers
+    mean: Numbers
+    error: Numbers | None = None
     label: str | None = None
 
     def __post_init__(self) -> None:
         if self.name not in STYLES:
-            raise ArgumentError(f"no style for the method {self.name!r}; add it to headstart.report.figures.STYLES")
+            raise ArgumentError(f"no style for the method {self.name!r}", "add it to headstart.report.figures.STYLES")
         if len(self.x) != len(self.mean) or (self.error is not None and len(self.error) != len(self.x)):
             raise ArgumentError(f"x, mean and error of the curve {self.name!r} must be equally long")
 
@@ -128,7 +129,7 @@ def canvas(
 ) -> Iterator[list[Any]]:
     """The axes of a figure of rows × columns panels (each of `size` inches), written when the block ends.
 
-    path: with the ending of a picture, that one file; without, a PNG and an SVG.
+    path: a path that ends in .png, .pdf or .svg gives that file, any other a PNG and an SVG.
     """
     plt = pyplot()
     with plt.rc_context(LOOK):
@@ -139,7 +140,7 @@ def canvas(
             yield panels
             if title:
                 figure.suptitle(title, fontsize=12)
-            figure.draw_without_rendering()  # only now are the heights known, and they stay
+            figure.draw_without_rendering()  # fixes the heights of the panels
             figure.set_layout_engine("none")
             for panel in panels:
                 _separate(panel, figure.dpi)
@@ -159,7 +160,7 @@ def targets(path: str | os.PathLike[str]) -> list[Path]:
 
 
 def curves(axes: Any, lines: Sequence[Curve], *, title: str = "", x: str = "", y: str = "", log: bool = False) -> None:
-    """Lines with bands and, at their right ends, their names."""
+    """Lines with bands, and their names at the right ends."""
     if log:
         axes.set_yscale("log")
     for line in lines:
@@ -189,13 +190,13 @@ def curves(axes: Any, lines: Sequence[Curve], *, title: str = "", x: str = "", y
         if len(longest) <= 12:
             axes.set_xticks(longest)
         else:
-            axes.xaxis.get_major_locator().set_params(integer=True)  # there is no half a trial
+            axes.xaxis.get_major_locator().set_params(integer=True)  # trials are whole numbers
     if log:
         _numbers(axes)
 
 
 def _numbers(axes: Any) -> None:
-    """At least three numbers on a logarithmic axis, which read 0.05 instead of 5 × 10⁻²."""
+    """At least three numbers on a logarithmic axis, written as 0.05 instead of 5 × 10⁻²."""
     from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullFormatter, NullLocator
 
     low, high = axes.get_ylim()
@@ -205,7 +206,7 @@ def _numbers(axes: Any) -> None:
         if len(ticks) >= 3:
             axes.yaxis.set_major_locator(FixedLocator(ticks))
             break
-    else:  # less than a decade: it is hardly curved
+    else:  # less than a decade: almost linear
         axes.yaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10], min_n_ticks=3))
         axes.yaxis.set_minor_locator(NullLocator())
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
@@ -216,7 +217,7 @@ def _label_end(axes: Any, label: str, end: tuple[float, float], style: Style) ->
     axes.annotate(
         label,
         end,
-        xytext=(1.05, 0.5),  # moved to its height by _separate
+        xytext=(1.05, 0.5),  # _separate sets the height
         textcoords="axes fraction",
         color=style.color,
         fontsize=LABEL,
@@ -228,7 +229,7 @@ def _label_end(axes: Any, label: str, end: tuple[float, float], style: Style) ->
 
 
 def _separate(axes: Any, dpi: float) -> None:
-    """Labels as near to the ends of their lines as they can be without touching each other."""
+    """Move labels as close to the ends of their lines as possible without overlaps."""
     labels = [text for text in axes.texts if text.get_gid() == END]
     if not labels:
         return
@@ -239,9 +240,9 @@ def _separate(axes: Any, dpi: float) -> None:
 
 
 def spread(ends: Array, gap: float) -> Array:
-    """Heights in [0, 1] at least `gap` apart, in the order of `ends` and as near to them as possible.
+    """Heights in [0, 1] at least `gap` apart, in the order of `ends` and as close to them as possible.
 
-    With i the rank of an end, y_i − i·gap must not fall: an isotonic regression, cut to the interval.
+    With i the rank of an end, y_i − i·gap must not decrease: an isotonic regression, clipped to the interval.
     """
     from scipy.optimize import isotonic_regression
 
@@ -255,23 +256,20 @@ def spread(ends: Array, gap: float) -> Array:
 
 
 def check(path: str | os.PathLike[str]) -> None:
-    """Refuse before any work what would fail after it: a picture that cannot be drawn or written."""
+    """Fail before any work if the picture could not be drawn or written after it."""
     path = Path(path)
     if path.suffix.lower() not in PICTURES:
-        raise ArgumentError(f"cannot draw {path}: the name of a picture ends in {', '.join(PICTURES)}")
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"cannot write {path}: the folder {path.parent} does not exist")
-    if path.is_dir() or not os.access(path.parent, os.W_OK):
-        raise PermissionError(f"cannot write {path}: it is a folder, or the folder around it is read-only")
+        raise ArgumentError(f"cannot draw {path}: the name of a picture must end in {', '.join(PICTURES)}")
+    writable(path)
     pyplot()
 
 
 def pyplot() -> Any:
-    """matplotlib.pyplot, for files only: it works without a display."""
+    """matplotlib.pyplot for drawing to files, which works without a display."""
     try:
         import matplotlib
-    except ImportError:
-        raise ImportError("the pictures need matplotlib: pip install 'headstart[report]'") from None
+    except ImportError as error:
+        raise MissingPackageError.of("drawing", "matplotlib", "report") from error
     matplotlib.use("agg")
     import matplotlib.pyplot
 

@@ -1,4 +1,4 @@
-"""Search spaces: parameters, conditions, encodings, and moving configurations from one space to another.
+"""Search spaces: parameters, conditions, encodings, and conversion from one space to another.
 
 May import: `_support`. Hands on: `Space`, which turns configurations (dictionaries in the user's units) into matrices
 of values V and encodings Z. All other folders work with these.

@@ -27,7 +27,7 @@ _LOG_ROOT_2PI = 0.5 * math.log(2 * math.pi)
 _LEAST_STD = 1e-300  # a smaller σ counts as 0, since its inverse would overflow
 _MOST = 1e150  # |u| is clipped here, since its square would overflow
 _SERIES = -1e3  # below this u, 1 − |u| r(u) is all rounding, so its series replaces it
-_DELTA = 0.1  # δ of the confidence bound, as in the experiments of Srinivas et al.
+_DELTA = 0.1  # δ of the confidence bound; a guess
 
 
 def ei(mean: npt.ArrayLike, std: npt.ArrayLike, best: npt.ArrayLike) -> Array:
