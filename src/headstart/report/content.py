@@ -91,7 +91,7 @@ def _evidence(found: Evidence) -> list[dict[str, Any]]:
 
 
 def _start(history: History, start: Start, models: TaskModels) -> dict[str, Any]:
-    F = models.responses(history.space.to_values(start.configs))
+    F = models.responses(start.V)
     best = F.argmin(axis=0)
     tasks = np.array(models.history.tasks, dtype=object)
     return {
@@ -171,7 +171,7 @@ def _heat(models: TaskModels, start: Start, rng: np.random.Generator) -> dict[st
     V = models.history.V
     if len(V) > MOST_CONFIGS:
         V = V[np.sort(rng.choice(len(V), MOST_CONFIGS, replace=False))]
-    V = np.concatenate([models.space.to_values(start.configs), V])
+    V = np.concatenate([start.V, V])
     F = np.clip(models.responses(V), 0.0, 1.0)
     rows = np.argsort(F.mean(axis=1), kind="stable")
     columns = side_by_side(models.distances)
@@ -207,7 +207,7 @@ def slices(models: TaskModels, start: Start, *, rng: np.random.Generator) -> lis
     space = models.space
     U = halton(AVERAGED, len(space), rng=rng)
     whole = models.predict(space.encode_values(space.from_cube(U))).var(axis=0)
-    starts = space.to_values(start.configs)
+    starts = start.V
     heights = models.responses(starts).mean(axis=1)
     out = []
     for j, (name, parameter) in enumerate(space.items()):

@@ -103,7 +103,7 @@ class Search:
             start, result = converted
             rows = result.rows
             self._log_changes("start", result.changes)
-        for row, v, config in zip(rows, space.to_values(start.configs), start.configs, strict=True):
+        for row, v, config in zip(rows, start.V, start.configs, strict=True):
             if row < self.settings.n_init and v not in told:
                 return Reservation(config, "start", row)
         return None
