@@ -46,7 +46,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
 def writable(path: str | os.PathLike[str]) -> Path:
     """The path itself; an error if no file can be written there, to be raised before long work rather than after it."""
     path = Path(path)
-    folder = path.resolve().parent
+    folder = path.parent
     if not folder.is_dir():
         raise FileNotFoundError(f"cannot write {path}: the folder {folder} does not exist")
     if path.is_dir():

@@ -31,7 +31,7 @@ from headstart.strategies.base import Planned, Run, Strategy, Told, anywhere, co
 from headstart.strategies.candidates import Candidates
 from headstart.strategies.metric import surrogate_after
 from headstart.strategies.names import resolve_strategy
-from headstart.strategies.random import Random
+from headstart.strategies.random import Random, stream
 from headstart.surrogates.base import Acquisition
 from headstart.surrogates.names import resolve_surrogate
 from headstart.transfer.models import NewTask, TaskModels
@@ -177,7 +177,8 @@ class Optimizer(BestTrial):
 
     def _anywhere(self, told: Told) -> Array:
         try:
-            return fresh(anywhere(self.space, self.seed, self._allowed), told, self.space)
+            filler = anywhere(self.space, stream(self.seed, self._allowed), self._allowed)
+            return fresh(filler, told, self.space)
         except ExhaustedError:
             raise ExhaustedError(self._exhausted()) from None
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 import numpy as np
 
@@ -21,6 +21,8 @@ from headstart.space import Space
 from headstart.space.quasirandom import halton
 from headstart.space.rows import keys
 from headstart.transfer.models import TaskModels
+
+Seed: TypeAlias = int | tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -93,7 +95,7 @@ class Planned:
     plan: Array
     space: Space
     allowed: Array | None = None
-    seed: int | None = None
+    seed: Seed | None = None
 
     def ask(self, told: Told) -> Array:
         rest = iter(()) if self.seed is None else anywhere(self.space, self.seed, self.allowed)
@@ -133,14 +135,14 @@ EVENLY = 16  # sequences before the rest of a finite space is listed
 ROUNDS = 256  # sequences after which an infinite space counts as used up: a narrow range holds only a few numbers
 
 
-def anywhere(space: Space, seed: int, allowed: Array | None = None) -> Iterator[Array]:
+def anywhere(space: Space, seed: Seed, allowed: Array | None = None) -> Iterator[Array]:
     """The filler: the allowed configurations in random order, or others spread evenly over the space.
 
     It is used wherever no model proposes anything. It covers spaces of up to 100,000 configurations completely, and
     stops after 65,536 draws from larger ones. Configurations may repeat. The same seed gives the same sequence.
     """
     if allowed is not None:
-        yield from allowed[np.random.default_rng([seed, 4]).permutation(len(allowed))]
+        yield from allowed[np.random.default_rng(seed).permutation(len(allowed))]
         return
     finite = space.size <= FINITE
     if space.size > LISTABLE:

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from headstart._support.arguments import whole
+from headstart._support.types import Array
 from headstart.history import Features
-from headstart.strategies.base import Planned, Run
+from headstart.strategies.base import Planned, Run, Seed
 from headstart.transfer.models import NewTask, TaskModels
 
 
@@ -29,4 +30,9 @@ class Random:
         self, models: TaskModels | NewTask, *, n: int, features: Features | None, rng: np.random.Generator
     ) -> Run:
         seed = int(rng.integers(2**32)) if self.seed is None else self.seed
-        return Planned(np.empty((0, len(models.space))), models.space, models.allowed, seed)
+        return Planned(np.empty((0, len(models.space))), models.space, models.allowed, stream(seed, models.allowed))
+
+
+def stream(seed: int, allowed: Array | None) -> Seed:
+    """The seed of a random start's filler. A list is shuffled by a stream of its own, apart from all other draws."""
+    return seed if allowed is None else (seed, 4)
