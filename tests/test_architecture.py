@@ -26,8 +26,7 @@ def test_every_folder_has_one_line_in_the_import_contract() -> None:
     assert modules == {"errors"}  # everything else lives in a folder
 
 
-def test_table_and_picture_are_the_generated_ones() -> None:
-    assert architecture.table(FOLDERS) in PAGE
+def test_the_picture_is_the_generated_one() -> None:
     assert (ROOT / "docs" / "architecture.svg").read_text(encoding="utf-8") == architecture.picture(FOLDERS)
 
 
@@ -42,7 +41,7 @@ def names_in(path: str) -> set[str]:
     return found
 
 
-WALK = re.findall(r"^\| \d+ \| `([\w/.]+)` \| ((?:`[\w.]+`(?:, )?)+) \|", PAGE, re.MULTILINE)
+WALK = re.findall(r"^\d+\. `([\w/.]+)`, ((?:`[\w.]+`(?:, )?)+):", PAGE, re.MULTILINE)
 
 
 @pytest.mark.parametrize(("path", "functions"), WALK, ids=[f"{i + 1} {path}" for i, (path, _) in enumerate(WALK)])

@@ -1,6 +1,6 @@
-"""The picture and the table of the folders in docs/architecture.md: python tools/architecture.py [--write]
+"""The picture of the folders in docs/architecture.md: python tools/architecture.py [--write]
 
-Both come from the code: the order is that of the import contract in pyproject.toml, and the descriptions are the first
+It comes from the code: the order is that of the import contract in pyproject.toml, and the descriptions are the first
 lines of the folders' docstrings. Without --write it prints the folders with their numbers of modules and lines.
 """
 
@@ -16,8 +16,7 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "headstart"
-PAGE, PICTURE = ROOT / "docs" / "architecture.md", ROOT / "docs" / "architecture.svg"
-PLACE = re.compile(r"(?<=<!-- folders: begin -->\n).*(?=<!-- folders: end -->)", re.DOTALL)
+PICTURE = ROOT / "docs" / "architecture.svg"
 
 GROUPS = {  # what a colour stands for
     "the tools": ("errors", "_support"),
@@ -57,11 +56,6 @@ def folder(name: str) -> Folder:
     about = (ast.get_docstring(ast.parse(home.read_text(encoding="utf-8"))) or "").partition("\n")[0]
     files = list(path.rglob("*.py")) if path.is_dir() else [home]
     return Folder(name, about.rstrip("."), len(files), sum(len(f.read_text("utf-8").splitlines()) for f in files))
-
-
-def table(folders: list[Folder]) -> str:
-    rows = [f"| `{f.name}` | {f.about} |" for f in folders]
-    return "\n".join(["| folder | what lives there |", "| --- | --- |", *rows, ""])
 
 
 def picture(folders: list[Folder]) -> str:
@@ -124,7 +118,6 @@ if __name__ == "__main__":
     folders = [folder(name) for name in layers()]
     if "--write" in sys.argv[1:]:
         PICTURE.write_text(picture(folders), encoding="utf-8")
-        PAGE.write_text(PLACE.sub(lambda _: table(folders), PAGE.read_text(encoding="utf-8")), encoding="utf-8")
     else:
         for f in folders:
             print(f"{f.name:<12}{f.modules:>3} modules{f.lines:>6,} lines  {f.about}")
