@@ -16,7 +16,7 @@ def shared() -> Path:
     """The data of the papers' authors, which lies next to the repository and is no part of it."""
     path = Path(__file__).resolve().parents[2] / "shared"
     if not (path / "data").is_dir():
-        pytest.skip("../shared is not there, so this check against the authors' data is left out")
+        pytest.skip("../shared is not there, so this check against the authors' data is skipped")
     return path
 
 

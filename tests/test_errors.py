@@ -86,7 +86,7 @@ def test_a_remedy_in_both_languages(remedy: str, in_python: str, on_the_command_
     assert cli.worded(error, command("learn")) == on_the_command_line
 
 
-def test_a_command_without_the_option_leaves_the_remedy_out() -> None:
+def test_a_command_without_the_option_skips_the_remedy() -> None:
     error = HistoryError("it broke", "pass {features}")
     assert cli.worded(error, command("report")) == "it broke"
 

@@ -131,10 +131,10 @@ def test_the_shipped_histories_are_small() -> None:
     assert all(size < 1_000_000 for size in sizes.values()), sizes
 
 
-def test_an_unknown_history_is_refused_with_the_names_there_are() -> None:
+def test_an_unknown_history_is_rejected_with_the_names_there_are() -> None:
     with pytest.raises(ValueError, match=r"no history 'svn' ships with headstart; did you mean 'svm'\?"):
         hs.library.load("svn")
-    with pytest.raises(ValueError, match=r"'../svm'.*there are: .*'svm'"):
+    with pytest.raises(ValueError, match=r"'../svm'.*choose from: .*'svm'"):
         hs.library.load("../svm")
 
 

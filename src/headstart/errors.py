@@ -11,7 +11,7 @@
 
 An error carries the `problem` and, if the user can do something about it, the `remedy`. A remedy names arguments in
 braces, as in "name the column with {task}", and each front end writes them in its own way: Python as `task=`, the
-command line as `--task`. The command line leaves out a remedy that names an argument it does not have.
+command line as `--task`. The command line skips a remedy that names an argument it does not have.
 
 Built-in exceptions keep their usual meaning: FileNotFoundError for a missing file, KeyError for a task that a history
 does not have. Any other exception that escapes from headstart is a bug.
@@ -42,7 +42,7 @@ IN_PYTHON = {"features": "features=hs.metafeatures(X, y)", "load_start": "hs.Sta
 
 @dataclass(frozen=True)
 class Remedy:
-    """What the user can do about an error: a sentence with arguments in braces, or nothing."""
+    """A way for the user to fix an error: a sentence with arguments in braces, or nothing."""
 
     text: str = ""
 

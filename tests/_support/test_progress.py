@@ -60,7 +60,7 @@ def test_work_that_never_began_leaves_no_line_in_a_log() -> None:
 
 
 def shown(monkeypatch: pytest.MonkeyPatch, notes: list[str], *, encoding: str = "utf-8", term: str = "xterm") -> str:
-    """What a terminal of 60 columns receives."""
+    """The output that a terminal of 60 columns receives."""
     pty = pytest.importorskip("pty", reason="no pseudo-terminals on this system")
     monkeypatch.setenv("TERM", term)
     monkeypatch.setenv("COLUMNS", "60")

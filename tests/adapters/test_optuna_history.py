@@ -40,7 +40,7 @@ def same_space(a: hs.Space, b: hs.Space) -> bool:
 
 
 @pytest.mark.parametrize("kind", ["memory", "sqlite", "rdb object", "file", "journal", "journal file", "list", "study"])
-def test_every_kind_of_past_gives_the_same_history(kind: str, tmp_path: Path) -> None:
+def test_every_kind_of_source_gives_the_same_history(kind: str, tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/runs.db"
     path = tmp_path / "journal.log"
     there = {"memory": optuna.storages.InMemoryStorage(), "journal": journal(path), "journal file": journal(path)}
@@ -111,11 +111,11 @@ def test_complete_failed_pruned_and_running_trials() -> None:
     assert task.losses[:2].tolist() == [3.0, 1.0]
     assert np.isnan(task.losses[2:]).all()
     assert task.scaled().tolist() == [1.0, 0.0, 1.0, 1.0]
-    took, left = history.notes
-    assert "4 trials of 1 study" in took
-    assert "2 failed trials counted as the worst seen" in took
+    read, skipped = history.notes
+    assert "4 trials of 1 study" in read
+    assert "2 failed trials counted as the worst seen" in read
     for words in ("1 trial pruned", "1 trial not finished", "1 trial failed before suggesting every parameter"):
-        assert words in left
+        assert words in skipped
 
 
 def test_losses_of_a_study_that_maximises_are_minimised() -> None:
@@ -127,7 +127,7 @@ def test_losses_of_a_study_that_maximises_are_minimised() -> None:
     assert history["past-1"].losses.min() == -study.best_value
 
 
-def test_studies_without_a_complete_trial_and_with_several_objectives_are_left_out_and_named() -> None:
+def test_studies_without_a_complete_trial_and_with_several_objectives_are_skipped_and_named() -> None:
     storage = memory(n=2)
     optuna.create_study(storage=storage, study_name="empty")
     optuna.create_study(storage=storage, study_name="two", directions=["minimize", "maximize"])
@@ -252,7 +252,7 @@ def test_conditions_determine_exactly_which_trials_have_a_parameter(
     hs.Space({name: replace(parameters[name], when=found[name]) for name in parameters})  # conditions form no cycle
 
 
-def test_trials_correct_the_space_of_the_past() -> None:
+def test_trials_correct_the_space_of_past_studies() -> None:
     seen = {"kernel": hs.Categorical(["rbf", "sigmoid"]), "C": hs.Float(1, 10), "new": hs.Float(0, 1)}
     trials = [{"kernel": "rbf", "C": 2.0, "new": 0.5}]
     space = joined(SPACE, seen, shapes(trials, {*seen, *SPACE}, possible_parents(seen, SPACE)))
@@ -262,14 +262,14 @@ def test_trials_correct_the_space_of_the_past() -> None:
     assert joined(None, {}, []) is None
 
 
-def test_rows_are_clipped_filled_or_refused() -> None:
+def test_rows_are_clipped_filled_or_rejected() -> None:
     V, fits, filled = placed(SPACE, [{"kernel": "rbf", "C": 1e9}, {"kernel": "sigmoid", "C": 1.0}, {"C": 1.0}])
     assert fits.tolist() == [True, False, True]
     assert V[0, 1] == 2**6
     assert filled.tolist() == [[False, False, True, False], [False] * 4, [True, False, True, False]]
 
 
-def test_a_value_is_moved_into_a_distribution_or_refused() -> None:
+def test_a_value_is_moved_into_a_distribution_or_rejected() -> None:
     assert fitted(5.0, FloatDistribution(0, 1)) == 1.0
     assert fitted(2, IntDistribution(1, 9, step=2)) in (1, 3)
     assert type(fitted(2.0, IntDistribution(1, 9))) is int
@@ -295,14 +295,14 @@ def refused(past: Any, words: str, **settings: Any) -> None:
         hs.optuna.HeadstartSampler(past, **settings)
 
 
-def test_a_missing_storage_is_refused_and_not_created(tmp_path: Path) -> None:
+def test_a_missing_storage_is_rejected_and_not_created(tmp_path: Path) -> None:
     refused(f"sqlite:///{tmp_path}/nothing.db", "there is no storage .*nothing.db.*past=None")
     refused(str(tmp_path / "nothing.log"), "there is no storage .*nothing.log")
     assert not list(tmp_path.iterdir())
     refused("postgresql+psycopg2://nobody@/nothing?host=/nowhere", "cannot be read: .*nowhere")
 
 
-def test_a_storage_that_is_empty_is_refused(tmp_path: Path) -> None:
+def test_a_storage_that_is_empty_is_rejected(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/empty.db"
     optuna.storages.RDBStorage(url)
     refused(url, "empty.db holds no study")
@@ -312,7 +312,7 @@ def test_a_storage_that_is_empty_is_refused(tmp_path: Path) -> None:
     refused([], "past is an empty list; pass at least one study")
 
 
-def test_a_file_of_something_else_is_refused_and_not_changed(tmp_path: Path) -> None:
+def test_a_file_of_something_else_is_rejected_and_not_changed(tmp_path: Path) -> None:
     with sqlite3.connect(tmp_path / "mine.db") as connection:
         connection.execute("CREATE TABLE mine (x)")
     connection.close()
@@ -324,7 +324,7 @@ def test_a_file_of_something_else_is_refused_and_not_changed(tmp_path: Path) -> 
     refused(tmp_path / "text.db", "neither an SQLite database nor a journal")
 
 
-def test_a_locked_storage_is_refused(tmp_path: Path) -> None:
+def test_a_locked_storage_is_rejected(tmp_path: Path) -> None:
     path = tmp_path / "runs.db"
     fill(f"sqlite:///{path}", n=1, trials=2)
     connection = sqlite3.connect(path, isolation_level=None)
@@ -336,15 +336,17 @@ def test_a_locked_storage_is_refused(tmp_path: Path) -> None:
         connection.close()
 
 
-def test_a_wrong_scheme_is_refused_with_the_right_one() -> None:
+def test_a_wrong_scheme_is_rejected_with_the_right_one() -> None:
     refused("sqllite:///runs.db", "unknown scheme 'sqllite'; did you mean 'sqlite'")
-    refused("redis://localhost", "unknown scheme 'redis'; there are sqlite, postgresql")
+    refused("redis://localhost", "unknown scheme 'redis'; use sqlite, postgresql")
     refused("postgresql+nodriver://me:secret@host/runs", r"^(?!.*secret).*(driver|dialect|plugin)")
 
 
-def test_a_study_that_is_not_there_is_refused_with_the_closest_names() -> None:
+def test_a_study_that_is_not_there_is_rejected_with_the_closest_names() -> None:
     refused(memory(n=2, trials=2), r"holds no study 'pst-1'; did you mean 'past-1'", studies="pst-1")
-    refused(memory(n=2, trials=2), r"holds no study 'svm-\*'; there are past-0, past-1", studies=["past-*", "svm-*"])
+    refused(
+        memory(n=2, trials=2), r"holds no study 'svm-\*'; its studies are past-0, past-1", studies=["past-*", "svm-*"]
+    )
 
 
 def test_studies_of_both_directions_need_a_choice() -> None:
@@ -371,7 +373,7 @@ def test_a_storage_without_a_complete_trial_is_an_empty_history() -> None:
         hs.History.from_optuna(storage)
 
 
-def test_studies_without_a_common_parameter_are_refused() -> None:
+def test_studies_without_a_common_parameter_are_rejected() -> None:
     storage = memory(n=2, trials=3)
     boosting = optuna.create_study(storage=storage, study_name="boosting")
     boosting.optimize(lambda trial: trial.suggest_float("eta", 0, 1), n_trials=2)
@@ -383,12 +385,12 @@ def test_studies_without_a_common_parameter_are_refused() -> None:
     assert hs.History.from_optuna(storage, "past-*").tasks == ["past-0", "past-1"]
 
 
-def test_something_else_is_refused() -> None:
+def test_something_else_is_rejected() -> None:
     refused(3, "past must be a storage URL or object")
     refused([3], "past must consist of storages and studies, but got int")
 
 
-def test_an_old_optuna_is_refused() -> None:
+def test_an_old_optuna_is_rejected() -> None:
     code = "import optuna; optuna.__version__ = '3.6.2'; import headstart as hs; hs.optuna"
     done = python(code)
     assert "headstart needs Optuna 4 or newer, but found 3.6.2" in done.stderr.splitlines()[-1]
@@ -520,7 +522,7 @@ def test_a_space_cannot_express_nested_choices() -> None:
     assert list(hs.History.from_optuna(study).space) == ["x"]
 
 
-def test_a_file_that_only_looks_like_a_journal_is_refused(tmp_path: Path) -> None:
+def test_a_file_that_only_looks_like_a_journal_is_rejected(tmp_path: Path) -> None:
     for text in ('{"a": 1}\n', '{"op_code": 99}\n', '{"op_code": 0, "worker_id": "x"}\n'):
         (tmp_path / "runs.log").write_text(text)
         with pytest.raises(ValueError, match=r"runs\.log"):

@@ -56,7 +56,7 @@ def warned(caplog: pytest.LogCaptureFixture) -> list[str]:
     return [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
 
 
-# -- the search is the optimizer's -----------------------------------------------------------------------------
+# -- the search is the optimiser's -----------------------------------------------------------------------------
 
 
 def test_the_sampler_searches_as_the_optimizer_does() -> None:
@@ -70,7 +70,7 @@ def test_the_sampler_searches_as_the_optimizer_does() -> None:
     assert tags(study) == [0, 1, 2, 3, 4] + [None] * 9
 
 
-def test_a_past_is_the_same_as_storage_history_or_list_of_studies() -> None:
+def test_a_storage_a_history_and_a_list_of_studies_give_the_same_search() -> None:
     reference = params(run(HISTORY, trials=7))
     studies = [optuna.load_study(study_name=name, storage=PAST) for name in HISTORY.tasks]
     for past in (PAST, studies):
@@ -87,7 +87,7 @@ def test_a_given_start_is_followed_and_then_searched_on() -> None:
     assert tags(run(START, n_init=2, trials=3)) == [0, 1, None]
 
 
-def test_the_start_beats_a_cold_search_on_a_task_like_the_past() -> None:
+def test_the_start_beats_a_cold_search_on_a_task_like_the_past_ones() -> None:
     cold = run(None, trials=5)
     assert min(t.value for t in run(trials=5).trials) < min(t.value for t in cold.trials) / 3
 
@@ -105,7 +105,7 @@ def test_the_seed_decides_and_by_default_the_name_of_the_study() -> None:
     assert params(named[0]) == params(named[1]) != params(named[2])
 
 
-def test_the_study_itself_and_only_it_is_no_part_of_its_past(tmp_path: Path) -> None:
+def test_only_the_study_itself_is_excluded_from_the_past_studies(tmp_path: Path) -> None:
     storage = memory(n=3, trials=10)
     fresh = run(hs.History.from_optuna(storage), trials=4)
     mine = optuna.create_study(storage=storage, study_name="mine", sampler=optuna.samplers.RandomSampler(seed=9))
@@ -117,13 +117,13 @@ def test_the_study_itself_and_only_it_is_no_part_of_its_past(tmp_path: Path) -> 
     assert params(again) == params(fresh)
 
 
-def test_a_study_of_the_same_name_elsewhere_is_part_of_the_past() -> None:
+def test_a_study_of_the_same_name_in_another_storage_is_used() -> None:
     study = optuna.create_study(study_name="past-0", sampler=hs.optuna.HeadstartSampler(PAST, seed=0, n_init=5))
     study.optimize(svm(1.2), n_trials=4)
     assert params(study) == params(run(trials=4))
 
 
-def test_a_resumed_study_goes_on_where_it_was(tmp_path: Path) -> None:
+def test_a_resumed_study_continues_where_it_was(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/runs.db"
     whole = run(HISTORY, trials=8, study={"study_name": "x"})
     for _ in range(2):
@@ -236,7 +236,7 @@ def test_an_exhausted_space_does_not_stop_the_study() -> None:
 # -- spaces --------------------------------------------------------------------------------------------------------
 
 
-def test_conditions_are_inferred_without_a_past() -> None:
+def test_conditions_are_inferred_without_past_runs() -> None:
     study = run(None, trials=20)
     space = study.sampler._search[2]._space(study.trials)
     assert space == HISTORY.space or dict(space) == dict(HISTORY.space)
@@ -322,7 +322,7 @@ def test_a_start_that_shares_no_parameter_with_the_objective_is_ignored_with_a_w
         assert tags(study)[1:] == [None] * 3
 
 
-def test_several_objectives_are_refused_in_a_sentence() -> None:
+def test_several_objectives_are_rejected_in_a_sentence() -> None:
     study = optuna.create_study(directions=["minimize"] * 2, sampler=hs.optuna.HeadstartSampler(HISTORY))
     with pytest.raises(ValueError, match=r"one objective, but the study .* has 2; use one of Optuna's samplers"):
         study.ask()
@@ -334,7 +334,7 @@ def test_several_objectives_are_refused_in_a_sentence() -> None:
         hs.optuna.HeadstartSampler(storage)
 
 
-def test_a_past_of_another_direction_is_refused_before_anything_runs() -> None:
+def test_a_history_of_another_direction_is_rejected_before_any_trial() -> None:
     for past, words in (
         (HISTORY, "the history minimises its metric, but the study .* maximises"),
         (PAST, "holds only studies with direction 'minimize', none with 'maximize'"),
@@ -344,7 +344,7 @@ def test_a_past_of_another_direction_is_refused_before_anything_runs() -> None:
             study.ask()
 
 
-def test_a_storage_without_earlier_trials_means_a_search_without_a_past(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_storage_without_earlier_trials_means_a_search_without_past_runs(caplog: pytest.LogCaptureFixture) -> None:
     storage = optuna.storages.InMemoryStorage()
     study = optuna.create_study(storage=storage, study_name="first")
     study.sampler = hs.optuna.HeadstartSampler(storage, seed=0)
@@ -394,12 +394,12 @@ def test_parameters_that_a_space_cannot_express_are_still_sampled(tmp_path: Path
         ({"space": 3}, "a space is"),
     ],
 )
-def test_bad_settings_are_refused_at_once(settings: dict[str, Any], words: str) -> None:
+def test_bad_settings_are_rejected_at_once(settings: dict[str, Any], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         hs.optuna.HeadstartSampler(HISTORY, **settings)
 
 
-def test_a_strategy_needs_a_past() -> None:
+def test_a_strategy_needs_past_runs() -> None:
     with pytest.raises(ValueError, match="learns from past runs"):
         hs.optuna.HeadstartSampler(None, init="rbi")
     with pytest.raises(ValueError, match="surrogate='prior' learns from past runs; name past studies with past="):
@@ -436,7 +436,7 @@ def test_nothing_is_queued_twice() -> None:
     assert again.random_left == 0
 
 
-def test_a_queued_start_is_checked_against_what_the_objective_asks_for() -> None:
+def test_a_queued_start_is_checked_against_the_space_of_the_objective() -> None:
     study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
     assert "not checked against the objective" in str(hs.optuna.enqueue(study, START))
     study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
@@ -479,7 +479,7 @@ def test_the_account_of_a_start() -> None:
     best = int(np.argmin(values[:4]))
     assert found.best_start.start == best
     assert found.better == sum(value < values[best] for value in values)
-    assert f"start {best} in trial {best}, gave {values[best]:.6g}" in str(found)
+    assert f"number {best} in trial {best}, gave {values[best]:.6g}" in str(found)
     assert not hs.optuna.account(run(None, trials=2)).planned
 
 
@@ -495,7 +495,7 @@ def test_the_account_of_a_start_that_did_not_all_run() -> None:
     assert "3 of 4 learned starts ran (1 failed)" in str(found)
 
 
-def test_check_says_how_many_starts_ran(tmp_path: Path) -> None:
+def test_check_reports_how_much_of_the_start_ran(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/runs.db"
     for name, trials in (("whole", 5), ("part", 2)):
         run(START, n_init=None, trials=trials, study={"storage": url, "study_name": name})

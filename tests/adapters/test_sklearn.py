@@ -152,7 +152,7 @@ def test_error_score_is_given_to_the_failed(iris):
     assert min(search.cv_results_["split2_test_score"]) == 0.0
 
 
-def test_nothing_works_and_it_says_why(iris):
+def test_it_is_an_error_if_no_candidate_can_be_fitted(iris):
     search = HeadstartSearchCV(SVC(), {"C": [-1.0, -2.0]}, n_trials=5)
     with pytest.raises(ValueError, match=r"(?s)none of the 2 candidates could be fitted: .*must be a float"):
         search.fit(*iris)
@@ -208,7 +208,7 @@ def test_a_history_of_ones_own_with_or_without_the_prefix(iris):
         (HeadstartSearchCV(SVC(), {"C": [1.0]}, init="li"), "learns from past runs; pass a history"),
     ],
 )
-def test_bad_input_is_refused_before_anything_is_fitted(search, words, iris):
+def test_bad_input_is_rejected_before_anything_is_fitted(search, words, iris):
     with pytest.raises(ValueError, match=words):
         search.fit(*iris)
     assert not hasattr(search, "cv_results_")

@@ -47,7 +47,7 @@ CSV = ("--task", "data set", "--value", "error")
 def test_import_prints_notes_and_writes_a_history(folder: Path) -> None:
     done = headstart("import", "runs.csv", *CSV, cwd=folder)
     assert done.returncode == 0, done.stderr
-    assert "took 120 evaluations of 20 configurations on 6 tasks from runs.csv" in done.stdout
+    assert "read 120 evaluations of 20 configurations on 6 tasks from runs.csv" in done.stdout
     assert "rate: Float" in done.stdout
     assert "log" in done.stdout
     assert "wrote runs.parquet: 6 tasks, 120 evaluations" in done.stdout
@@ -117,7 +117,7 @@ def test_the_authors_folder_is_a_history(shared: Path, tmp_path: Path) -> None:
         (("learn", "sqlite:///rums.db"), "there is no storage sqlite:///rums.db: the file rums.db does not exist"),
         (("learn", "runs.txt"), "cannot tell what runs.txt holds: it ends in none of .parquet, .csv, .json"),
         (("learn", "."), ". was taken for a folder of the authors' SVM files, but"),
-        (("learn", "holes.csv"), "leave the column out with --ignore, or pass a space with --space that says when"),
+        (("learn", "holes.csv"), "skip the column with --ignore, or pass a space with --space that says when"),
         (("suggest", "start.json", "--method", "li"), "--method applies to a history, but start.json is a start"),
         (("suggest", "start.json", "--direction", "maximize"), "--direction applies to a history, but start.json is a"),
         (
@@ -202,12 +202,12 @@ def test_export_prints_or_writes(folder: Path) -> None:
 # -- check and report --------------------------------------------------------------------------------------------
 
 
-def test_check_shows_a_table_a_line_and_a_sentence(folder: Path) -> None:
+def test_check_shows_a_table_sparklines_and_the_verdict(folder: Path) -> None:
     done = headstart("check", "runs.csv", *CSV, "-n", "3", "--methods", "rbi", cwd=folder)
     assert done.returncode == 0, done.stderr
     assert "trials    rbi  random" in done.stdout
     assert any(set(line.split()[-1]) <= set("▁▂▃▄▅▆▇█") for line in done.stdout.splitlines() if line.split())
-    assert "After 3 starts by 'rbi'" in done.stdout
+    assert "After 3 trials from 'rbi'" in done.stdout
     told = json.loads(headstart("check", "runs.csv", *CSV, "-n", "3", "--methods", "rbi", "--json", cwd=folder).stdout)
     assert told["summary"] in done.stdout
     assert told["outliers"] == []
@@ -225,7 +225,7 @@ def test_report_writes_a_page(folder: Path) -> None:
 
 
 def on_a_terminal(*arguments: str, cwd: Path) -> str:
-    """What the program prints when its output is a terminal."""
+    """The output of the program on a terminal."""
     ours, theirs = pty.openpty()
     command = [sys.executable, "-m", "headstart", *arguments]
     env = {**environment(), "TERM": "xterm-256color"}
@@ -257,7 +257,7 @@ def test_colour_on_a_terminal_and_none_in_a_pipe(folder: Path, monkeypatch: pyte
 
 def test_a_terminal_shows_progress(folder: Path) -> None:
     shown = on_a_terminal("check", "runs.csv", *CSV, "-n", "2", "--methods", "rbi", cwd=folder)
-    assert "leaving one task out" in shown
+    assert "leaving out tasks" in shown
     assert "6/6" in shown
 
 
@@ -295,7 +295,7 @@ def test_a_write_that_fails_keeps_the_old_file(folder: Path) -> None:
 
 
 def test_no_write_permission(folder: Path) -> None:
-    if os.geteuid() == 0:  # root may write everywhere, except where the kernel says no
+    if os.geteuid() == 0:  # root may write everywhere except in the kernel's own folders
         target = "/proc/points.json"
     else:
         (folder / "shut").mkdir(mode=0o500)

@@ -44,7 +44,7 @@ def test_a_histogram_has_its_mass_where_losses_are_low():
     np.testing.assert_allclose(H[:, 2], [0, 1, 0])  # a prediction beyond the worst counts as the worst
 
 
-def test_an_unknown_distance_is_refused():
+def test_an_unknown_distance_is_rejected():
     with pytest.raises(ArgumentError, match="kind must be one of emd, l1, but got 'l2'"):
         surface_distances(np.zeros((3, 2)), np.zeros((3, 1)), "l2")
 

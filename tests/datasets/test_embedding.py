@@ -34,7 +34,7 @@ import headstart as hs
 """
 
 
-def test_a_described_history_needs_no_torch(tmp_path):
+def test_a_history_with_embeddings_needs_no_torch(tmp_path):
     embedded(make(FLAT)).save(tmp_path / "h.parquet")
     code = WITHOUT + (
         "from headstart import *; h = History.load('h.parquet'); from headstart.transfer.models import task_distances; "
@@ -56,7 +56,7 @@ def test_a_described_history_needs_no_torch(tmp_path):
         ("import headstart.datasets.siamese", "a Siamese network needs torch"),
         (
             "import numpy as np; from headstart.datasets.distances import emd; emd(np.eye(2), np.eye(2))",
-            "the Earth mover's distance needs POT",
+            "the earth mover's distance needs POT",
         ),
     ],
 )

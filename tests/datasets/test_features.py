@@ -522,7 +522,7 @@ GOOD = np.arange(6.0).reshape(3, 2)
         (np.zeros((3, 1), dtype="i4,f8"), LABELS, r"column 0 of X must hold"),
     ],
 )
-def test_bad_input_is_refused_with_the_reason(X: Any, y: Any, message: str) -> None:
+def test_bad_input_is_rejected_with_the_reason(X: Any, y: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         metafeatures(X, y)
 

@@ -125,7 +125,7 @@ def test_the_recurrent_state_has_read_every_point_in_both_directions():
         ({"kind": "tables", "size": True}, "at least 1, but got True"),
     ],
 )
-def test_an_invalid_recipe_is_refused(settings, words):
+def test_an_invalid_recipe_is_rejected(settings, words):
     with pytest.raises(ValueError, match=words):
         Recipe(**settings)
 
@@ -261,7 +261,7 @@ def test_columns_are_standardised_whatever_their_size():
         ([[1j], [2.0]], [0, 1], "complex"),
     ],
 )
-def test_invalid_tables_are_refused(X, y, words):
+def test_invalid_tables_are_rejected(X, y, words):
     with pytest.raises(ValueError, match=words):
         Recipe("tables").see(X, y)
 
@@ -275,7 +275,7 @@ def test_invalid_tables_are_refused(X, y, words):
         (np.full((5, 2), np.nan), "finite numbers"),
     ],
 )
-def test_invalid_points_are_refused(X, words):
+def test_invalid_points_are_rejected(X, words):
     with pytest.raises(ValueError, match=words):
         Recipe("points", (2,)).see(X)
 
@@ -345,7 +345,7 @@ def test_training_stops_when_held_out_data_sets_get_no_better():
     assert model.curve.steps[-1] < 500
 
 
-def test_an_interrupted_training_goes_on_as_if_nothing_had_happened(tmp_path, monkeypatch):
+def test_an_interrupted_training_resumes_with_the_same_result(tmp_path, monkeypatch):
     sets, target, _ = circles(12)
     short = Training(pairs=8, steps=30, every=5)
     whole = train(sets, target, POINTS["attention"], short, progress=False)
@@ -388,7 +388,7 @@ def test_a_checkpoint_that_is_not_one_is_ignored(tmp_path):
         ({"held_out": [f"d{i:03d}" for i in range(5)]}, "at least 2 left for training"),
     ],
 )
-def test_invalid_arguments_of_a_training_are_refused(change, words):
+def test_invalid_arguments_of_a_training_are_rejected(change, words):
     sets, target, _ = circles(6)
     settings = {"target": target, "held_out": 0.2, **change}
     with pytest.raises(ValueError, match=words):
@@ -451,7 +451,7 @@ def damaged_files(path, folder):
     return sorted(folder.iterdir())
 
 
-def test_damaged_and_foreign_files_are_refused(trained, tmp_path):
+def test_damaged_and_foreign_files_are_rejected(trained, tmp_path):
     trained.save(tmp_path / "model.npz")
     folder = tmp_path / "bad"
     folder.mkdir()

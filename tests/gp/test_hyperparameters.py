@@ -134,7 +134,7 @@ def test_fit_scales_with_the_losses(factor: float, shift: float) -> None:
     assert scaled.noise == pytest.approx(factor**2 * plain.noise, rel=1e-3)
 
 
-def test_where_nothing_varies_the_start_is_returned() -> None:
+def test_the_start_is_returned_if_no_loss_varies() -> None:
     X = data(5)[0]
     rng = np.random.default_rng(0)
     for groups in ([(X, np.ones(5))], [(X[:1], np.ones(1))], [(X[:0], np.ones(0))]):
@@ -178,7 +178,7 @@ def test_fit_respects_its_bounds() -> None:
     assert (found.lengthscales <= 4.0 + 1e-9).all()
 
 
-def test_fit_refuses_bad_input() -> None:
+def test_fit_rejects_bad_input() -> None:
     X, y = data(5)
     rng = np.random.default_rng(0)
     with pytest.raises(ValueError, match="groups is empty"):

@@ -56,6 +56,6 @@ def test_beyond_the_limit_the_error_names_the_remedy() -> None:
     assert issubclass(NotPositiveDefiniteError, np.linalg.LinAlgError)
 
 
-def test_extending_by_a_dependent_row_is_refused() -> None:
+def test_extending_by_a_dependent_row_is_rejected() -> None:
     with pytest.raises(NotPositiveDefiniteError, match="row 1 depends on the others"):
         linalg.extend_cholesky(np.ones((1, 1)), np.ones(1), 1.0)

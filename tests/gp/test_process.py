@@ -167,7 +167,7 @@ def test_without_observations_it_is_the_prior() -> None:
         np.testing.assert_allclose(std, np.sqrt(KERNEL.amplitude))
 
 
-def test_bad_input_is_refused_by_name() -> None:
+def test_bad_input_is_rejected_by_name() -> None:
     X, y = data(4)
     gp = GP.fit(KERNEL, X, y)
     hole = X.copy()

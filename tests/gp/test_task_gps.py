@@ -91,7 +91,7 @@ def test_one_factorisation_for_each_distinct_design() -> None:
             np.testing.assert_array_equal(designs[task][order], rows[group.rows])
 
 
-def test_tasks_refuse_bad_input() -> None:
+def test_tasks_reject_bad_input() -> None:
     y = np.zeros(40)
     with pytest.raises(ValueError, match="there are no tasks"):
         TaskGPs.fit([], [], KERNEL)

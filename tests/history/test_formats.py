@@ -53,7 +53,7 @@ def past(direction: str = "minimize", *, failures: bool = True, seed: int = 0) -
         features={"00": {"size": 3.0}, "01": {"size": 0.1, "Größe": 1e300}},
         direction=direction,
         info={"source": "test", "nested": {"a": [1, None]}},
-        notes=("took a", "left out b"),
+        notes=("read a", "skipped b"),
     )
 
 
@@ -162,7 +162,7 @@ def test_a_foreign_parquet_file_is_rejected(tmp_path: Path) -> None:
         History.load(tmp_path / "other.parquet")
 
 
-def test_files_that_are_not_there(tmp_path: Path) -> None:
+def test_missing_files_are_errors(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"there is no file .*none\.parquet"):
         History.load(tmp_path / "none.parquet")
     with pytest.raises(FileNotFoundError, match=r"there is no file .*none\.csv"):
@@ -240,7 +240,7 @@ def test_csv_round_trip(tmp_path: Path, direction: str) -> None:
     )
     assert_same(history, back)
     assert back.tasks == ["00", "01", "02", "03"]  # names stay text
-    assert back.notes[0].startswith(f"took {len(history.to_frame())} evaluations of")
+    assert back.notes[0].startswith(f"read {len(history.to_frame())} evaluations of")
 
 
 def test_frame_round_trip() -> None:
@@ -297,7 +297,7 @@ def test_the_space_decides_how_cells_are_read(tmp_path: Path) -> None:
     assert history.tasks == ["007", "NA"]
     assert history.configs("NA") == [{"n": 1, "flag": True, "size": 1}, {"n": 2, "flag": False, "size": 2.5}]
     np.testing.assert_array_equal(history["NA"].losses, [0.5, np.nan])
-    assert history.notes[0].endswith("from runs.csv; 1 trial without a value taken as failed")
+    assert history.notes[0].endswith("from runs.csv; 1 trial without a value counted as failed")
 
 
 @pytest.mark.parametrize(
@@ -329,7 +329,7 @@ def test_each_bad_csv_has_its_own_error(tmp_path: Path, text: str | bytes, reaso
 
 
 def test_a_last_line_without_an_end_is_pointed_out(tmp_path: Path) -> None:
-    assert csv(tmp_path, f"{HEADER}\nt,1,True,1,0.25\n").notes[-1] == "left out nothing"
+    assert csv(tmp_path, f"{HEADER}\nt,1,True,1,0.25\n").notes[-1] == "skipped nothing"
     torn = csv(tmp_path, f"{HEADER}\nt,1,True,1,0.2")
     assert torn.notes[-1] == "the last line of runs.csv has no line end; check that it is complete"
 
@@ -368,8 +368,8 @@ def test_hpob_as_published(tmp_path: Path) -> None:
     assert history["3549"].losses.tolist() == pytest.approx([-0.8, -0.8])
     assert history["3549"].counts.tolist() == [2, 1]
     assert history.notes == (
-        "took 4 evaluations of 2 configurations on 2 tasks from search space '4796'; averaged 1 repeat",
-        "left out 1 other search space",
+        "read 4 evaluations of 2 configurations on 2 tasks from search space '4796'; averaged 1 repeat",
+        "skipped 1 other search space",
     )
 
 
@@ -529,8 +529,8 @@ def test_the_adaboost_table(shared: Path) -> None:
     history = read_adaboost(shared / "data" / "adaboost.csv")
     assert repr(history) == "History(50 tasks, 108 configurations, 5,400 evaluations)"
     assert history.notes == (
-        "took 5,400 evaluations of 108 configurations on 50 tasks from adaboost.csv",
-        "left out nothing",
+        "read 5,400 evaluations of 108 configurations on 50 tasks from adaboost.csv",
+        "skipped nothing",
     )
     assert history.configs("A9A")[0] == {"iterations": 2, "product_terms": 2}
     assert history["A9A"].losses[0] == 0.2532
@@ -568,7 +568,7 @@ def test_options_for_counts_and_costs_override_the_columns_that_save_writes(tmp_
     path = write(tmp_path / "r.csv", "task,x,value,count,cost\na,1,1,10,3\na,2,2,20,4\nb,1,1,10,5\nb,2,2,30,6\n")
     taken = hs.History.from_csv(path)
     assert list(taken.space) == ["x"]
-    assert "took the last columns as History.save writes them: cost, count" in taken.notes
+    assert "read the last columns as History.save writes them: cost, count" in taken.notes
     assert list(hs.History.from_csv(path, ignore=["count", "cost"]).space) == ["x"]
     assert hs.History.from_csv(path, ignore=["count", "cost"])["a"].counts.tolist() == [1, 1]
     assert hs.History.from_csv(path, cost="cost")["a"].counts.tolist() == [10, 20]
@@ -583,12 +583,12 @@ def test_a_file_without_column_names_is_rejected(tmp_path: Path) -> None:
         hs.History.from_csv(write(tmp_path / "r.csv", ",\n1,2\n"))
 
 
-def test_the_index_that_pandas_writes_is_left_out_and_noted(tmp_path: Path) -> None:
+def test_the_index_that_pandas_writes_is_skipped_and_noted(tmp_path: Path) -> None:
     frame = pd.DataFrame({"task": list("ab"), "x": [1.0, 2.0], "value": [1.0, 2.0]})
     frame.to_csv(tmp_path / "r.csv")
     history = hs.History.from_csv(tmp_path / "r.csv")
     assert list(history.space) == ["x"]
-    assert "left out 1 column without a name" in history.notes
+    assert "skipped 1 column without a name" in history.notes
 
 
 def test_errors_give_line_numbers_only_if_every_line_is_a_row(tmp_path: Path) -> None:

@@ -74,17 +74,17 @@ def test_tasks_of_different_sizes_with_repeats_and_failures() -> None:
     np.testing.assert_array_equal(past.Z, SPACE.encode_values(past.V))
 
 
-def test_the_notes_list_what_was_taken_and_what_was_left_out(caplog: pytest.LogCaptureFixture) -> None:
+def test_the_notes_list_what_was_read_and_what_was_skipped(caplog: pytest.LogCaptureFixture) -> None:
     table = frame([*ROWS, ("two", 3, "a", 0.5, 1.0)]).assign(host="h", day=3)
     with caplog.at_level(logging.INFO, logger="headstart"):
         past = History.from_frame(table, SPACE)
     assert past.notes == (
-        "took 8 evaluations of 4 configurations on 3 tasks from the table; "
-        "averaged 1 repeat; 1 trial without a value taken as failed",
-        "left out 1 value of 'x' where it is inactive; the columns host, day",
+        "read 8 evaluations of 4 configurations on 3 tasks from the table; "
+        "averaged 1 repeat; 1 trial without a value counted as failed",
+        "skipped 1 value of 'x' where it is inactive; the columns host, day",
     )
     assert tuple(record.message for record in caplog.records) == past.notes
-    assert history().notes[1] == "left out nothing"
+    assert history().notes[1] == "skipped nothing"
 
 
 def test_maximising_is_turned_once_at_the_boundary() -> None:
@@ -193,7 +193,7 @@ def test_drop_and_only() -> None:
         (
             lambda past: past.only_configs(past.V[:, 0] > 2),
             ValueError,
-            "task 'three' has tried none of the configurations",
+            "task 'three' has tried none of these configurations",
         ),
     ],
 )
@@ -232,7 +232,7 @@ def test_merge_keeps_features_and_costs() -> None:
 def test_merge_rejects_other_spaces_and_directions() -> None:
     wider = Space({**SPACE, "n": Int(1, 99)})
     other = history().moved_to(wider)[0]
-    with pytest.raises(ValueError, match="different spaces; bring one over first"):
+    with pytest.raises(ValueError, match="different spaces; convert one first"):
         history().merge(other)
     assert_same(history().merge(other.moved_to(SPACE)[0]), history().merge(history()))
     swapped = history().moved_to(Space(dict(reversed(list(SPACE.items())))))[0]
@@ -242,13 +242,13 @@ def test_merge_rejects_other_spaces_and_directions() -> None:
         history().merge(history(direction="maximize"))
 
 
-def test_moving_to_another_space() -> None:
+def test_converting_to_another_space() -> None:
     new = Space({"size": Int(2, 9), "k": Categorical(["b", "c"]), "x": Float(0, 1, when={"k": "b"})})
     moved, changes = history().moved_to(new, rename={"n": "size"})
     assert moved.tasks == ["one", "three", "two"]
     assert moved.configs("one") == [{"size": 2, "k": "b", "x": 0.25}]
     assert [change.action for change in changes] == ["renamed", "kept", "kept"]
-    assert moved.notes[-1] == "left out 2 of 4 configurations, which do not fit the new space"
+    assert moved.notes[-1] == "skipped 2 of 4 configurations, which do not fit the new space"
     clipped = history().moved_to({**SPACE, "n": Int(5, 9)})[0]
     assert clipped["one"].losses.tolist() == [0.5, 0.2]  # n = 1 and n = 3 are one configuration now
     assert clipped["one"].counts.tolist() == [1, 1]
@@ -258,8 +258,8 @@ def test_tasks_that_lose_everything_are_named() -> None:
     only_a = {**SPACE, "k": Categorical(["a"]), "x": Float(0, 1)}
     moved, _ = history().moved_to(only_a)
     assert moved.tasks == ["one", "two"]
-    assert moved.notes[-1] == "left out 1 of 3 tasks, which lost all their evaluations: three"
-    with pytest.raises(ValueError, match=r"nothing can be carried over: k='a' is not in \{'c'\}"):
+    assert moved.notes[-1] == "skipped 1 of 3 tasks, which lost all their evaluations: three"
+    with pytest.raises(ValueError, match=r"no configuration can be converted: k='a' is not in \{'c'\}"):
         history().moved_to({**SPACE, "k": Categorical(["c"]), "x": Float(0, 1)})
 
 
@@ -382,7 +382,7 @@ def features(task: Any, *values: Any) -> pd.DataFrame:
         (GOOD.to_dict("records"), {}, "a history is made from a pandas DataFrame, but got list"),
         (GOOD.rename(columns={"n": 0}), {}, "the table has no column 'n' (columns: task, 0, k, x, value)"),
         (GOOD, {"cost": "seconds"}, "the table has no column 'seconds'"),
-        (GOOD, {"value": "n"}, "the column 'n' is asked for twice"),
+        (GOOD, {"value": "n"}, "the column 'n' is used twice"),
         (pd.concat([GOOD, GOOD[["n"]]], axis=1), {}, "the table has the column 'n' more than once"),
         (GOOD.iloc[:0], {}, "the table is empty: there is no row below the header"),
         (changed("n", 3, 12), {}, "row 3: 'n' is 12, which is not in {1, …, 9}"),
@@ -417,9 +417,9 @@ def test_more_values_outside_are_counted() -> None:
         History.from_frame(table, SPACE)
 
 
-def test_features_of_other_tasks_are_left_out_and_named() -> None:
+def test_features_of_other_tasks_are_skipped_and_named() -> None:
     past = history(features=pd.DataFrame({"f": [1.0, 2.0]}, index=["one", "elsewhere"]))
-    assert past.notes[1] == "left out the features of elsewhere, which are not among the tasks"
+    assert past.notes[1] == "skipped the features of elsewhere, which are not among the tasks"
 
 
 def test_histories_and_tasks_check_themselves() -> None:

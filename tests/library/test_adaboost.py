@@ -199,7 +199,7 @@ def test_a_product_without_mistakes_decides_from_then_on(terms: int) -> None:
     assert np.isfinite(products.votes).all()
 
 
-def test_a_mistake_in_a_row_of_hardly_any_weight_is_a_mistake() -> None:
+def test_a_mistake_in_a_row_of_tiny_weight_counts() -> None:
     X, y = np.arange(5.0)[:, None], np.array([0, 0, 1, 1, 0])
     weights = adaboost.first_weights(y, np.unique(y)) * np.array([[1], [1], [1], [1], [1e-10]])
     products, _, D = learn(X, y, terms=1, rounds=20, weights=weights / np.abs(weights).sum())
@@ -258,7 +258,7 @@ def test_runs_are_the_same_whatever_the_stops() -> None:
     assert seconds == sorted(seconds)
 
 
-def test_build_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_build_resumes_where_it_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(adaboost, "ITERATIONS", (2, 5))
     monkeypatch.setattr(adaboost, "TERMS", (2, 3))
     run, started = adaboost.run, []

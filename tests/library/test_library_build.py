@@ -64,7 +64,7 @@ def test_keel_target_is_the_named_output_or_the_last_attribute() -> None:
     assert parse_keel(text.replace("{}@", "@"), "t").y.tolist() == ["u", "v"]
 
 
-def test_rows_without_a_label_are_left_out() -> None:
+def test_rows_without_a_label_are_skipped() -> None:
     data = parse_keel(KEEL + "50, blue, 3, ?\n", "people")
     assert len(data.X) == len(data.y) == 3
 
@@ -97,7 +97,7 @@ def test_headerless_rows() -> None:
     assert parse_rows("p;q\n1;u\n2;v\n", "t", separator=";", skip=1).X["x0"].tolist() == [1, 2]
 
 
-def test_one_class_is_refused() -> None:
+def test_one_class_is_rejected() -> None:
     with pytest.raises(ValueError, match="at least two classes, but has 1"):
         parse_rows("1,a\n2,a\n", "t")
 
@@ -369,7 +369,7 @@ def _keys(work: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_ctrl_c_stops_cleanly_and_the_next_run_goes_on(tmp_path: Path, jobs: int) -> None:
+def test_ctrl_c_stops_cleanly_and_the_next_run_resumes(tmp_path: Path, jobs: int) -> None:
     script, work = tmp_path / "job.py", tmp_path / "work"
     script.write_text(textwrap.dedent(INTERRUPTED), encoding="utf-8")
     source = Path(headstart.__file__).parents[1]
@@ -411,7 +411,7 @@ def test_build_a_small_history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     pd.testing.assert_frame_equal(again.to_frame(), history.to_frame())
 
 
-def test_build_refuses_bad_input_at_once(tmp_path: Path) -> None:
+def test_build_rejects_bad_input_at_once(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="no data set 'irs'; did you mean 'iris'"):
         svm.build(tmp_path / "h.parquet", only=["irs"], progress=False)
     with pytest.raises(ValueError, match="is empty"):

@@ -274,7 +274,7 @@ def test_the_same_seed_gives_the_same_outputs_on_any_number_of_threads() -> None
 # ---------------------------------------------------------------------------------------------- the build
 
 
-def test_an_interrupted_build_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_build_resumes_where_it_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     out, names, calls = tmp_path / "small.parquet", ["digits-02", "digits-01"], []
     grid = resnet.evaluate_grid
 
@@ -299,7 +299,7 @@ def test_an_interrupted_build_goes_on_where_it_stopped(tmp_path: Path, monkeypat
     assert loaded.info["source_classes"]["digits-01"] == list(images.load("digits-01").classes)
 
 
-def test_a_build_refuses_bad_input_at_once(tmp_path: Path) -> None:
+def test_a_build_rejects_bad_input_at_once(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="no image data set 'digits-99'"):
         resnet.build(tmp_path / "h.parquet", only=["digits-99"], progress=False)
     with pytest.raises(ValueError, match="is empty"):

@@ -136,7 +136,7 @@ def test_a_rerun_does_only_what_is_missing(
 @pytest.mark.parametrize(
     ("settings", "words"), [({"n": 0}, "n must be at least 1"), ({"n": 1, "repetitions": 0}, "repetitions")]
 )
-def test_bad_arms_are_refused(settings: dict[str, int], words: str) -> None:
+def test_bad_arms_are_rejected(settings: dict[str, int], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         Arm(RBI, **settings)
 
@@ -267,7 +267,7 @@ def test_both_papers_leave_their_tables_and_figures_behind(tmp_path: Path, monke
     np.testing.assert_allclose(five.groupby("trial")["mean"].sum(), 15, rtol=1e-4)
 
 
-def test_starts_that_need_meta_features_are_left_out_without_them(tmp_path: Path) -> None:
+def test_starts_that_need_meta_features_are_skipped_without_them(tmp_path: Path) -> None:
     plain = hs.History.from_frame(small(3).to_frame()[["task", "x", "y", "value"]], small(3).space)
     names = [
         arm.method.name for arm in initializations.usable(initializations.start_arms(plain, plain.tasks, 1), plain)

@@ -120,8 +120,8 @@ def test_missing_images_are_named_with_their_consequence(monkeypatch, capsys):
     monkeypatch.setattr(images, "SOURCES", {"digits": images.SOURCES["digits"], "absent": absent})
     assert searches.settings(searches.sources()) == []
     assert capsys.readouterr().err.splitlines() == [
-        "without absent: they are not installed",
-        "without Fig. 9: it needs images of at least two sources",
+        "skipped absent: they are not installed",
+        "skipped Fig. 9: it needs images of at least two sources",
     ]
 
 

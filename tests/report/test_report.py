@@ -110,7 +110,7 @@ def content_of(path):
 # -- the file ---------------------------------------------------------------------------------------------------
 
 
-def test_one_small_file_that_loads_nothing(path):
+def test_the_page_is_one_small_file_that_loads_nothing(path):
     text = path.read_text(encoding="utf-8")
     assert path.stat().st_size < 5_000_000
     assert list(path.parent.iterdir()) == [path]
@@ -118,7 +118,7 @@ def test_one_small_file_that_loads_nothing(path):
     assert not re.search(r"(?:src|href)\s*=|https?://|@import|url\(", outside)
 
 
-def test_no_name_ends_the_script_it_stands_in(path):
+def test_names_cannot_break_out_of_the_script(path):
     text = path.read_text(encoding="utf-8")
     assert EVIL not in text
     assert "<h1>out" not in text

@@ -108,7 +108,7 @@ def test_many_asks_before_a_tell() -> None:
     assert {trial.origin for trial in optimizer.trials[4:]} == {"surrogate"}
 
 
-def test_what_runs_counts_towards_n_init() -> None:
+def test_running_trials_count_towards_n_init() -> None:
     optimizer = mixed()
     optimizer.tell({"kernel": "linear", "C": 1.0, "shrink": True}, 1.0)
     asked = [optimizer.ask() for _ in range(4)]
@@ -117,7 +117,7 @@ def test_what_runs_counts_towards_n_init() -> None:
     assert [trial.origin for trial in optimizer.trials] == ["told", *["random"] * 3, "surrogate"]
 
 
-def test_a_running_trial_counts_as_told_what_is_expected_of_it() -> None:
+def test_a_running_trial_counts_with_its_expected_loss() -> None:
     """Asking again is the same as first telling the posterior's mean."""
     told, waiting = mixed(), mixed()
     for config in MIXED.sample(6, seed=1):
@@ -139,7 +139,7 @@ def test_a_running_trial_counts_as_told_what_is_expected_of_it() -> None:
     assert MIXED.from_values(by_hand[None])[0] == second
 
 
-def test_tells_that_were_never_asked_for_are_used() -> None:
+def test_results_of_configurations_never_proposed_are_used() -> None:
     optimizer = mixed()
     for config in MIXED.sample(20, seed=3):
         optimizer.tell(config, loss(config))
@@ -200,7 +200,7 @@ def test_when_everything_failed_the_search_goes_on_at_random() -> None:
     ],
     ids=lambda given: str(given)[:12],
 )
-def test_values_that_are_no_numbers_are_refused_and_nothing_is_recorded(value: Any, message: str) -> None:
+def test_values_that_are_no_numbers_are_rejected_and_nothing_is_recorded(value: Any, message: str) -> None:
     optimizer = Optimizer(PLANE, seed=0)
     config = optimizer.ask()
     with pytest.raises(ValueError, match=message):
@@ -221,7 +221,7 @@ def test_values_that_are_no_numbers_are_refused_and_nothing_is_recorded(value: A
         ({"kernel": "linear", "C": 1.0, "shrink": True, "extra": 1}, "extra"),
     ],
 )
-def test_configurations_outside_the_space_are_refused_and_nothing_is_recorded(
+def test_configurations_outside_the_space_are_rejected_and_nothing_is_recorded(
     config: dict[str, Any], message: str
 ) -> None:
     optimizer = mixed()
@@ -350,7 +350,7 @@ def test_a_start_comes_first_and_counts() -> None:
     assert [trial.origin for trial in short.trials] == ["start"] * 2 + ["surrogate"]
 
 
-def test_a_start_skips_what_was_told_already() -> None:
+def test_a_start_skips_configurations_already_reported() -> None:
     start = Start(MIXED, MIXED.sample(3, seed=2))
     optimizer = mixed(init=start)
     optimizer.tell(start.configs[0], 1.0)
@@ -402,7 +402,7 @@ def arguments(kind: str) -> dict[str, Any]:
 @pytest.mark.parametrize("kind", ["mixed", "plane", "small", "list", "history"])
 @pytest.mark.parametrize("after", [0, 2, 5])
 @pytest.mark.parametrize("waiting", [0, 2])
-def test_a_run_goes_on_identically_after_json(kind: str, after: int, waiting: int) -> None:
+def test_a_run_continues_identically_after_json(kind: str, after: int, waiting: int) -> None:
     """At every phase: before the first trial, during the start, under the surrogate, with trials running."""
     make_it = {"n_init": 4, "surrogate": "gp", "seed": 11, **arguments(kind)}
     original = Optimizer(**make_it)
@@ -430,7 +430,7 @@ def test_a_long_run_continued_equals_one_told_at_once() -> None:
     assert at_once.ask() == step_by_step.ask()
 
 
-def test_failures_that_change_what_was_seen_do_not_disturb_the_memory() -> None:
+def test_failures_that_change_earlier_losses_do_not_disturb_the_memory() -> None:
     optimizer = Optimizer(PLANE, surrogate="gp", n_init=5, seed=3)
     for i, config in enumerate(PLANE.sample(16, seed=0)):
         optimizer.tell(config, None if i % 5 == 0 else loss(config) + i)  # every new worst changes the failed ones
@@ -443,10 +443,10 @@ def test_failures_that_change_what_was_seen_do_not_disturb_the_memory() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"format": 9}, "not the state of an optimizer"),
-        ({"seed": 5}, "the state has seed=5, but this optimizer has seed="),
+        ({"format": 9}, "not the state of an optimiser"),
+        ({"seed": 5}, "the state has seed=5, but this optimiser has seed="),
         ({"direction": "maximize"}, "the state has direction='maximize', but"),
-        ({"n_init": 7}, "the state has n_init=7, but this optimizer has n_init="),
+        ({"n_init": 7}, "the state has n_init=7, but this optimiser has n_init="),
         ({"space": {}}, "the state has space={}, but"),
         ({"trials": [{"config": {"x": 9.0, "y": 1.0}, "value": 1.0, "origin": "told"}]}, "damaged.*'x' is 9.0"),
         ({"trials": [{"config": {"x": 0.0, "y": 1.0}, "origin": "told"}]}, "damaged.*value"),
@@ -454,7 +454,7 @@ def test_failures_that_change_what_was_seen_do_not_disturb_the_memory() -> None:
         ({"pending": [3]}, "damaged"),
     ],
 )
-def test_a_state_that_does_not_fit_is_refused(change: dict[str, Any], message: str) -> None:
+def test_a_state_that_does_not_fit_is_rejected(change: dict[str, Any], message: str) -> None:
     optimizer = Optimizer(PLANE, seed=0)
     state = Optimizer(PLANE, seed=0).state()
     with pytest.raises(ValueError, match=message):
@@ -473,7 +473,7 @@ def test_a_state_of_the_first_format_continues_with_the_criterion_it_had() -> No
     following = first.ask()
     for acquisition in ("auto", "ei"):
         assert Optimizer(PLANE, n_init=3, seed=4, acquisition=acquisition).restore(old).ask() == following
-    with pytest.raises(ValueError, match="the state has acquisition='ei', but this optimizer has acquisition='pi'"):
+    with pytest.raises(ValueError, match="the state has acquisition='ei', but this optimiser has acquisition='pi'"):
         Optimizer(PLANE, n_init=3, seed=4, acquisition="pi").restore(old)
 
 
@@ -592,7 +592,7 @@ def test_an_objective_that_always_fails_uses_all_its_trials() -> None:
         _ = result.best_value
 
 
-def test_exceptions_that_are_not_to_be_caught_pass() -> None:
+def test_exceptions_outside_catch_are_raised() -> None:
     with pytest.raises(ZeroDivisionError):
         minimize(lambda config: 1 / 0, PLANE, 3, seed=0, catch=())
     with pytest.raises(ZeroDivisionError):
@@ -629,7 +629,7 @@ def test_the_number_of_trials_must_be_a_positive_whole_number(n_trials: Any) -> 
         minimize(loss, PLANE, n_trials)
 
 
-def test_fewer_trials_than_n_init_is_said(caplog: pytest.LogCaptureFixture) -> None:
+def test_fewer_trials_than_n_init_are_logged(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING, logger="headstart"):
         result = minimize(loss, PLANE, 4, seed=0)
     assert "n_init=10 is more than n_trials=4" in caplog.text
@@ -732,7 +732,7 @@ def test_a_range_that_holds_few_numbers_ends_the_search() -> None:
     assert len(values) == len(trials) < 100
 
 
-def test_what_a_start_does_not_hold_is_not_called_a_start() -> None:
+def test_trials_beyond_a_given_start_have_another_origin() -> None:
     """Three configurations that are one in a narrower space."""
     start = Start(Space({"x": Float(0, 1)}), [{"x": 0.1}, {"x": 0.2}, {"x": 0.3}])
     optimizer = Optimizer(Space({"x": Float(0.6, 1)}), init=start, seed=0)

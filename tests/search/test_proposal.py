@@ -83,25 +83,25 @@ def told(space: Space, V: Array, losses: Array | None = None) -> Told:
 @pytest.mark.parametrize("name", ["ei", "log_ei", "pi", "lcb"])
 def test_over_a_list_the_choice_is_the_brute_force_maximum(name: str) -> None:
     rng = np.random.default_rng(3)
-    pool = MODELS.sample_values(200, rng=rng)
-    Z, seen = MODELS.encode_values(pool), told(MODELS, pool[:20], rng.normal(size=20))
+    listed = MODELS.sample_values(200, rng=rng)
+    Z, seen = MODELS.encode_values(listed), told(MODELS, listed[:20], rng.normal(size=20))
     model = Gaussian().begin(MODELS, None, features=None, rng=rng)
     posterior = model.fit(Z[:20], seen.losses)
     acquisition = Acquisition(name, 20, MODELS.width)
-    found = best_candidate(posterior, Candidates(MODELS, pool), seen, acquisition)
-    free = [z for v, z in zip(pool, Z, strict=True) if v not in seen]
+    found = best_candidate(posterior, Candidates(MODELS, listed), seen, acquisition)
+    free = [z for v, z in zip(listed, Z, strict=True) if v not in seen]
     singly = [posterior.score(z[None], acquisition)[0] for z in free]
     assert posterior.score(MODELS.encode_values(found[None]), acquisition)[0] == pytest.approx(max(singly))
     assert found not in seen
 
 
 def test_of_equal_candidates_the_first_is_taken() -> None:
-    pool = PLANE.sample_values(9, rng=np.random.default_rng(0))
+    listed = PLANE.sample_values(9, rng=np.random.default_rng(0))
     flat = Surface(lambda Z: np.zeros(len(Z)))
-    candidates = Candidates(PLANE, pool)
-    np.testing.assert_array_equal(best_candidate(flat, candidates, told(PLANE, pool[:0]), EI), pool[0])
-    np.testing.assert_array_equal(best_candidate(flat, candidates, told(PLANE, pool[:4]), EI), pool[4])
-    assert best_candidate(flat, candidates, told(PLANE, pool), EI) is None
+    candidates = Candidates(PLANE, listed)
+    np.testing.assert_array_equal(best_candidate(flat, candidates, told(PLANE, listed[:0]), EI), listed[0])
+    np.testing.assert_array_equal(best_candidate(flat, candidates, told(PLANE, listed[:4]), EI), listed[4])
+    assert best_candidate(flat, candidates, told(PLANE, listed), EI) is None
 
 
 def test_the_nearest_untried_candidate_is_the_brute_force_one() -> None:
@@ -174,7 +174,7 @@ def test_proposals_are_valid_new_and_the_same_for_the_same_rng(surrogate: Gaussi
         V, losses = np.vstack([V, found]), np.append(losses, rng.normal())
 
 
-def test_what_runs_is_not_proposed_again() -> None:
+def test_running_trials_are_not_proposed_again() -> None:
     """Running trials have no loss, but they are told."""
     surface = hill(np.array([0.25, 0.75]))
     space = Space({"a": Int(0, 4), "b": Int(0, 4)})

@@ -27,7 +27,7 @@ def history() -> hs.History:
 
 
 @pytest.mark.parametrize("init", ["rbi", "li", "ali", "auto"])
-def test_going_on_from_a_start_is_the_search_from_the_beginning(history: hs.History, init: str) -> None:
+def test_continuing_from_a_start_equals_the_search_from_the_beginning(history: hs.History, init: str) -> None:
     left_out = LeftOut(history, "t2", 7)
     start = left_out.search(init, 4, "gp", 4)
     assert left_out.go_on(start, "rf", 8) == left_out.search(init, 4, "rf", 8)

@@ -38,7 +38,7 @@ def test_a_space_is_itself_and_a_dict_becomes_one() -> None:
 
 
 @pytest.mark.parametrize("wrong", [None, 3, {}, [Int(1, 2)], "space"])
-def test_anything_else_is_refused(wrong: Any) -> None:
+def test_anything_else_is_rejected(wrong: Any) -> None:
     with pytest.raises(ValueError, match=r"a space is a headstart\.Space, a dict of its parameters"):
         as_space(wrong)
 
@@ -99,7 +99,7 @@ def test_every_parameter_goes_to_configspace_and_comes_back() -> None:
     assert dict(as_space(to_configspace(space))) == dict(space)
 
 
-def test_choices_that_configspace_cannot_tell_apart_are_refused() -> None:
+def test_choices_that_configspace_cannot_tell_apart_are_rejected() -> None:
     for choices in ([1, True], [True, 0], [False, 2.5, None]):
         with pytest.raises(ValueError, match="'a' mixes True or False with numbers"):
             to_configspace({"a": Categorical(choices)})
@@ -137,7 +137,7 @@ def test_conditions_written_in_configspace() -> None:
         CS.Configuration(theirs, values=mine).check_valid_configuration()
 
 
-def test_what_cannot_be_expressed_is_refused_with_the_reason() -> None:
+def test_spaces_that_cannot_be_expressed_are_rejected_with_the_reason() -> None:
     theirs = CS.ConfigurationSpace()
     a, b = CS.CategoricalHyperparameter("a", [1, 2]), CS.CategoricalHyperparameter("b", [1, 2])
     x = CS.UniformFloatHyperparameter("x", 0, 1)
@@ -212,7 +212,7 @@ def test_single_valued_ranges_are_a_single_choice() -> None:
     assert again["n"].single()
 
 
-def test_what_optuna_suggests_is_valid_here_and_the_reverse() -> None:
+def test_suggestions_of_optuna_are_valid_here_and_ours_there() -> None:
     space = as_space(DISTRIBUTIONS)
     study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
     for _ in range(50):
@@ -229,7 +229,7 @@ def test_conditions_are_flattened_for_optuna() -> None:
     assert to_distributions(NESTED)["degree"] == IntDistribution(2, 10)
 
 
-def test_a_distribution_we_do_not_know_is_refused() -> None:
+def test_a_distribution_we_do_not_know_is_rejected() -> None:
     class OtherDistribution:
         __module__ = "optuna.distributions"
 

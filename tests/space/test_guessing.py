@@ -1,4 +1,4 @@
-"""Search spaces guessed from tables."""
+"""Search spaces inferred from tables."""
 
 from __future__ import annotations
 
@@ -59,9 +59,9 @@ def test_columns_that_are_empty_in_the_same_rows_depend_on_one_that_is_not():
     assert space["optimizer"] == Categorical(["adam", "sgd"], when={"model": "net"})
 
 
-def test_whole_numbers_beyond_a_range_are_refused_by_name():
+def test_whole_numbers_beyond_a_range_are_rejected_by_name():
     frame = pd.DataFrame({"stamp": [1_700_000_000_000, 1_700_000_000_001], "x": [1.0, 2.0]})
-    with pytest.raises(ValueError, match=r"'stamp' is not a range .* leave the column out with ignore="):
+    with pytest.raises(ValueError, match=r"'stamp' is not a range .* skip the column with ignore="):
         infer_space(frame)
 
 
@@ -74,7 +74,7 @@ def test_a_history_without_a_space_from_a_frame_and_from_a_file(tmp_path):
     frame = table()
     history = hs.History.from_frame(frame, task="data", value="error")
     check(history.space, frame)
-    assert "left out the columns seed" in " ".join(history.notes)
+    assert "skipped the columns seed" in " ".join(history.notes)
     frame.to_csv(tmp_path / "runs.csv", index=False)
     read = hs.History.from_csv(tmp_path / "runs.csv", task="data", value="error")
     assert read.space == history.space
@@ -98,16 +98,16 @@ def test_log_scales(numbers, log):
     assert is_log(numbers) == log
 
 
-def test_a_column_that_cannot_be_guessed_is_refused():
+def test_a_column_that_cannot_be_inferred_is_rejected():
     frame = table()
     frame.loc[3, "share"] = np.nan
     with pytest.raises(SpaceError, match=r"'share' is empty in 1 of 60 rows.*or pass a space with space=") as raised:
         infer_space(frame, without=["data", "error"])
     assert raised.value.remedy.arguments == ["ignore", "space"]
     frame = table().assign(share=1.0, id=[f"run-{i}" for i in range(60)])
-    with pytest.raises(ValueError, match=r"'id' has 60 different texts.*leave the column out with ignore= .* space="):
+    with pytest.raises(ValueError, match=r"'id' has 60 different texts.*skip the column with ignore= .* space="):
         infer_space(frame, without=["data", "error"])
-    with pytest.raises(ValueError, match=r"no parameter to search: besides 'error' there is 'seed'"):
+    with pytest.raises(ValueError, match=r"no parameter to search: besides 'error' the table has 'seed'"):
         infer_space(table()[["seed", "error"]], without=["error"])
     with pytest.raises(ValueError, match=r"'C' holds a number that is not finite.*pass a space with space="):
         infer_space(table().replace({"C": {table()["C"].iloc[0]: np.inf}}), without=["data", "error"])
@@ -126,7 +126,7 @@ def test_conditions_can_follow_one_another():
     assert space["gamma"] == Float(0.1, 0.2, when={"kernel": "rbf"})
 
 
-def test_a_wrong_column_name_is_reported_before_the_space_is_guessed(tmp_path):
+def test_a_wrong_column_name_is_reported_before_the_space_is_inferred(tmp_path):
     table().to_csv(tmp_path / "runs.csv", index=False)
     with pytest.raises(ValueError, match=r"runs.csv has no column 'dataset'; did you mean 'data'"):
         hs.History.from_csv(tmp_path / "runs.csv", task="dataset", value="error")

@@ -15,7 +15,7 @@ some = examples(40)
 
 
 def one(old: Parameter, new: Parameter, *values: Any, **more: Any) -> Reconciled:
-    """Values of a single parameter `p`, carried over."""
+    """Values of a single parameter `p`, converted."""
     return reconcile({"p": old}, {"p": new}, [{"p": value} for value in values], **more)
 
 
@@ -23,7 +23,7 @@ def values(result: Reconciled) -> list[Any]:
     return [config["p"] for config in result.configs]
 
 
-def test_what_fits_is_kept(svm_space: Space) -> None:
+def test_values_that_fit_are_kept(svm_space: Space) -> None:
     configs = svm_space.sample(20, seed=1)
     result = reconcile(svm_space, svm_space, configs)
     assert result.configs == configs
@@ -137,7 +137,7 @@ def test_changed_conditions() -> None:
     on_b = Space({"kind": kind, "x": Int(1, 9, when={"kind": "b"})})
     less = reconcile(always, on_a, [{"kind": "a", "x": 2}, {"kind": "b", "x": 3}])
     assert less.configs == [{"kind": "a", "x": 2}, {"kind": "b"}]
-    assert less.changes[1] == Change("x", "kept", "1 value left out, inactive in the new space")
+    assert less.changes[1] == Change("x", "kept", "1 value dropped, inactive in the new space")
     more = reconcile(on_a, always, less.configs)
     assert more.configs == [{"kind": "a", "x": 2}, {"kind": "b", "x": 5}]
     assert more.changes[1] == Change("x", "filled", "1 value filled with 5, inactive in the old space")
@@ -163,7 +163,7 @@ def test_the_report_prints_as_a_small_table() -> None:
         "rate       renamed    from lr; 1 value clipped to [0.5, 1]",
         "fresh      filled     with 2",
         "gone       dropped    not in the new space",
-        "1 of 8 configurations carried over",
+        "1 of 8 configurations converted",
         *[f"  dropped configuration {i}: k='b' is not in {{'a'}}" for i in range(1, 6)],
         "  … and 2 more",
     ]
@@ -181,7 +181,7 @@ def test_the_report_prints_as_a_small_table() -> None:
         ({"fill": {"a": None}}, "cannot fill 'a' with None"),
     ],
 )
-def test_bad_instructions_are_refused(arguments: dict[str, Any], reason: str) -> None:
+def test_bad_instructions_are_rejected(arguments: dict[str, Any], reason: str) -> None:
     space = Space({"a": Int(1, 5), "b": Int(1, 5)})
     with pytest.raises(ValueError) as caught:
         reconcile(space, space, **arguments)
@@ -190,7 +190,7 @@ def test_bad_instructions_are_refused(arguments: dict[str, Any], reason: str) ->
 
 @some
 @given(spaces(), spaces(), st.integers(0, 99))
-def test_whatever_is_carried_over_is_valid_in_the_new_space(old: Space, new: Space, seed: int) -> None:
+def test_converted_configurations_are_valid_in_the_new_space(old: Space, new: Space, seed: int) -> None:
     configs = old.sample(10, seed=seed)
     result = reconcile(old, new, configs)
     assert all(new.contains(config) for config in result.configs)

@@ -95,7 +95,7 @@ def test_among_finds_the_rows_of_the_other_matrix(V: Array, at: int) -> None:
     assert among(others, V).all()
 
 
-def test_nothing_has_no_rows() -> None:
+def test_an_empty_matrix_has_no_rows() -> None:
     nothing = np.empty((0, 3))
     assert keys(nothing) == []
     rows, which = distinct(nothing)

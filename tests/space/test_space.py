@@ -59,7 +59,7 @@ some = examples(30)
         (lambda: Float(0, 1, when={"a": [[1]]}), "when must list single values for 'a'"),
     ],
 )
-def test_an_invalid_parameter_is_refused_with_the_reason(make: Any, reason: str) -> None:
+def test_an_invalid_parameter_is_rejected_with_the_reason(make: Any, reason: str) -> None:
     with pytest.raises(ValueError) as caught:
         make()
     assert reason in str(caught.value)
@@ -82,15 +82,15 @@ SWITCH = Categorical(["on", "off"])
         ({"a": Categorical([1], when={"a": 1})}, "conditions form a cycle: a -> a"),
         (
             {"a": Float(0, 1), "b": Float(0, 1, when={"a": 0.5})},
-            "'b' depends on the real parameter 'a'; a parent is an Int or a Categorical",
+            "'b' depends on the real parameter 'a'; a parent must be an Int or a Categorical",
         ),
-        ({"s": SWITCH, "b": Float(0, 1, when={"s": "up"})}, "'b' is active when 's' is 'up', but that only takes"),
+        ({"s": SWITCH, "b": Float(0, 1, when={"s": "up"})}, "'b' is active when 's' is 'up', but 's' only takes"),
         ({"n": Int(1, 3), "b": Float(0, 1, when={"n": 4})}, "'b' is active when 'n' is 4"),
         ({"n": Int(1, 3), "b": Float(0, 1, when={"n": True})}, "'b' is active when 'n' is True"),
         ({"f": Categorical([True, False]), "b": Int(0, 1, when={"f": 1})}, "'b' is active when 'f' is 1"),
     ],
 )
-def test_an_invalid_space_is_refused_with_the_reason(parameters: Any, reason: str) -> None:
+def test_an_invalid_space_is_rejected_with_the_reason(parameters: Any, reason: str) -> None:
     with pytest.raises(ValueError) as caught:
         Space(parameters)
     assert reason in str(caught.value)
@@ -109,7 +109,7 @@ def test_an_invalid_space_is_refused_with_the_reason(parameters: Any, reason: st
         ({"kernel": ["rbf"], "C": 1.0}, "'kernel' is ['rbf'], which is not in"),
         ({"kernel": "poly", "C": 1.0, "degree": 2.5}, "'degree' is 2.5, which is not in {2, …, 10}"),
         ({"kernel": "linear", "C": 1.0, "degree": 3}, "'degree' has a value, but it is only active when"),
-        ({"kernel": "linear", "C": 1.0, "depth": 3}, "unknown parameter 'depth'; there are kernel, C"),
+        ({"kernel": "linear", "C": 1.0, "depth": 3}, "unknown parameter 'depth'; the parameters are kernel, C"),
         (7, "configuration 1 must be a dictionary, but got 7"),
     ],
 )
@@ -128,14 +128,14 @@ def test_the_first_bad_value_is_named_and_the_others_are_counted(svm_space: Spac
         svm_space.encode(configs)
 
 
-def test_one_configuration_instead_of_a_list_is_refused(svm_space: Space) -> None:
+def test_one_configuration_instead_of_a_list_is_rejected(svm_space: Space) -> None:
     with pytest.raises(ValueError, match="give a list of configurations"):
         svm_space.encode({"kernel": "linear", "C": 1.0})
 
 
 def test_frames_are_checked(svm_space: Space) -> None:
     frame = pd.DataFrame(svm_space.sample(5, seed=0)).reindex(columns=svm_space.names)
-    with pytest.raises(ValueError, match="no column for 'degree'; there are kernel, C, gamma"):
+    with pytest.raises(ValueError, match="no column for 'degree'; the columns are kernel, C, gamma"):
         svm_space.encode(frame.drop(columns="degree"))
     with pytest.raises(ValueError, match="more than one column for 'C'"):
         svm_space.encode(pd.concat([frame, frame[["C"]]], axis=1))
@@ -329,7 +329,7 @@ def test_a_value_written_with_fewer_digits_is_the_bound() -> None:
     assert Space({"x": third}).to_values([{"x": 0.33333333333}])[0, 0] == 1 / 3
 
 
-def test_a_matrix_of_the_wrong_shape_or_with_gaps_is_refused(svm_space: Space) -> None:
+def test_a_matrix_of_the_wrong_shape_or_with_gaps_is_rejected(svm_space: Space) -> None:
     with pytest.raises(ValueError, match=r"has 6 columns, but got an array of shape \(2, 5\)"):
         svm_space.decode(np.zeros((2, 5)))
     with pytest.raises(ValueError, match="must be finite"):
@@ -451,7 +451,7 @@ def test_the_order_of_parameters_is_part_of_a_space() -> None:
         ({"a": {"type": "float", "low": 0, "high": 1, "base": 2}}, "parameter 'a': unknown entry 'base'"),
     ],
 )
-def test_bad_json_is_refused_with_the_name(data: Any, reason: str) -> None:
+def test_bad_json_is_rejected_with_the_name(data: Any, reason: str) -> None:
     with pytest.raises(ValueError) as caught:
         Space.from_json(data)
     assert reason in str(caught.value)

@@ -66,7 +66,7 @@ def assert_tried_first(seen, start=START):
 
 
 @pytest.mark.parametrize("to", ["json", "csv", "optuna", "ray", "smac", "ax"])
-def test_inactive_parameters_are_left_out(to):
+def test_inactive_parameters_are_absent(to):
     assert START.points(to) == CONFIGS
 
 
@@ -187,7 +187,7 @@ def test_hyperopt_runs_the_start():
         assert SPACE.contains(config)
 
 
-def test_hyperopt_refuses_conditions_that_it_cannot_express():
+def test_hyperopt_rejects_conditions_that_it_cannot_express():
     package("hyperopt")
     from headstart.adapters.hyperopt import search_space
 

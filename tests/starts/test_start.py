@@ -73,7 +73,7 @@ def test_choices_keep_their_types_in_the_file(tmp_path):
         (lambda d: d.update(serves=[1]), "serves must have one entry per configuration"),
     ],
 )
-def test_a_damaged_file_is_refused_with_the_reason(start, tmp_path, damage, message):
+def test_a_damaged_file_is_rejected_with_the_reason(start, tmp_path, damage, message):
     path = tmp_path / "start.json"
     start.save(path)
     data = json.loads(path.read_text())
@@ -83,7 +83,7 @@ def test_a_damaged_file_is_refused_with_the_reason(start, tmp_path, damage, mess
         hs.Start.load(path)
 
 
-def test_a_file_cut_off_is_refused(start, tmp_path):
+def test_a_file_cut_off_is_rejected(start, tmp_path):
     path = tmp_path / "start.json"
     start.save(path)
     path.write_text(path.read_text()[:100])
@@ -110,7 +110,7 @@ def test_a_start_is_reconciled_with_a_changed_space(start):
         start.reconciled(hs.Space({"kernel": hs.Categorical(["sigmoid"])}))
 
 
-def test_bad_requests_are_refused():
+def test_bad_requests_are_rejected():
     history = KINDS["finite space"]
     for arguments, words in (
         ({"n": 2.5}, "n must be a whole number of at least 1, but got 2.5"),
@@ -123,7 +123,7 @@ def test_bad_requests_are_refused():
         hs.learn(history, n=0)
     with pytest.raises(ValueError, match="n=11, but the space has only 10 configurations"):
         hs.learn(history, n=11, method="rbi")
-    with pytest.raises(ValueError, match=r"no strategy 'lii'; did you mean 'li'.*there are: .*rbi"):
+    with pytest.raises(ValueError, match=r"no strategy 'lii'; did you mean 'li'.*choose from: .*rbi"):
         hs.learn(history, method="lii", n=2)
     with pytest.raises(ValueError, match="init must be a name or a strategy"):
         hs.learn(history, method=3, n=2)
@@ -149,7 +149,7 @@ def test_a_start_prints_as_a_table(start):
     assert len(lines) == 5
 
 
-def test_what_is_no_history_and_what_are_no_features_is_said_at_the_door():
+def test_bad_histories_and_features_are_rejected_at_once():
     frame = pd.DataFrame({"task": ["a"], "x": [0.5], "value": [1.0]})
     space = hs.Space({"x": hs.Float(0, 1)})
     history = hs.History.from_frame(frame, space)

@@ -1,4 +1,4 @@
-"""Leave-one-task-out evidence: exact where it can be, and honest when the past does not help."""
+"""Leave-one-task-out evidence: exact where it can be, and honest when the history does not help."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_the_expectation_of_random_search_is_exact():
     np.testing.assert_allclose(expected_random(losses, 8)[5:], 0.0)
 
 
-def alike(tasks=12, evaluations=30, seed=0):
+def similar(tasks=12, evaluations=30, seed=0):
     """Tasks with nearly the same optimum."""
     rng = np.random.default_rng(seed)
     V = FLAT.sample_values(evaluations, rng=rng)
@@ -38,13 +38,13 @@ def unrelated(tasks=12, evaluations=30, seed=0):
     return build(FLAT, tasks=names, V=np.tile(V, (tasks, 1)), losses=rng.random(tasks * evaluations))
 
 
-def test_when_tasks_are_alike_the_evidence_says_how_much_it_saves():
-    found = hs.evidence(alike(), n=4, methods=("li", "rbi"))
+def test_when_tasks_are_similar_the_evidence_says_how_much_a_start_saves():
+    found = hs.evidence(similar(), n=4, methods=("li", "rbi"))
     assert found.helps
     number, low, high = found.random_trials("li", 1)
     assert low <= number <= high
     assert number >= 10
-    assert found.summary.startswith("After 4 starts by '")
+    assert found.summary.startswith("After 4 trials from '")
     table = found.table
     assert set(table["method"]) == {"li", "rbi", "random"}
     li = table[(table.method == "li") & (table.trials == 1)].iloc[0]
@@ -53,7 +53,7 @@ def test_when_tasks_are_alike_the_evidence_says_how_much_it_saves():
     np.testing.assert_allclose(table.groupby("trials")["rank"].sum(), 1 + 2 + 3)
 
 
-def test_when_tasks_have_nothing_in_common_it_says_so_plainly():
+def test_when_tasks_have_nothing_in_common_the_evidence_says_so():
     found = hs.evidence(unrelated(), n=4, methods=("li",))
     assert not found.helps
     assert "the history does not help" in found.summary
@@ -65,20 +65,20 @@ def test_when_tasks_have_nothing_in_common_it_says_so_plainly():
 
 
 def test_the_answer_is_about_the_first_method_named_and_the_best_is_named_too():
-    found = hs.evidence(alike(), n=4, methods=("rbi", "li"))
+    found = hs.evidence(similar(), n=4, methods=("rbi", "li"))
     assert found.method == "rbi"
     assert found.best_method == "li"
-    assert "by 'rbi'" in found.summary
+    assert "from 'rbi'" in found.summary
     assert found.summary.endswith("Of the methods compared, 'li' did best.")
     gain = (found.random[:, :4] - found.curves["rbi"]).mean()
     assert found.gain[0] == pytest.approx(gain)
     assert found.gain[1] < gain < found.gain[2]
-    assert hs.evidence(alike(tasks=4), n=1, methods="rbi").method == "rbi"
+    assert hs.evidence(similar(tasks=4), n=1, methods="rbi").method == "rbi"
 
 
 def test_where_random_search_has_soon_tried_everything_the_gain_is_given_instead_of_trials():
     """Five configurations: after five trials every search has found the best."""
-    found = hs.evidence(alike(evaluations=5), n=5, methods=("rbi",))
+    found = hs.evidence(similar(evaluations=5), n=5, methods=("rbi",))
     assert found.helps
     assert found.summary.startswith("Over the first 5 trials 'rbi' is closer to a task's best than random search by ")
     assert f"{found.gain[0]:.3f} of its range" in found.summary
@@ -102,26 +102,26 @@ def test_the_left_out_task_is_never_learned_from():
 
 
 def test_results_do_not_depend_on_the_number_of_jobs():
-    history = alike(tasks=4)
+    history = similar(tasks=4)
     one, two = (hs.evidence(history, n=3, methods=("rbi",), jobs=jobs) for jobs in (1, 2))
     np.testing.assert_array_equal(one.curves["rbi"], two.curves["rbi"])
 
 
-def test_outliers_are_the_tasks_where_it_does_harm():
-    good = alike(tasks=8)
+def test_outliers_are_the_tasks_where_the_start_does_harm():
+    good = similar(tasks=8)
     Z = FLAT.encode_values(good.V)
     odd = build(FLAT, tasks=["odd"] * len(Z), V=good.V, losses=-((Z - 0.3) ** 2).sum(axis=1))
     assert hs.evidence(good.merge(odd), n=3, methods=("li",)).outliers[0] == "odd"
 
 
-def test_more_starts_than_evaluations_leave_the_curve_flat():
-    history = alike(tasks=3, evaluations=4)
+def test_a_start_longer_than_the_evaluations_leaves_the_curve_flat():
+    history = similar(tasks=3, evaluations=4)
     curves = hs.evidence(history, n=6, methods=("rbi",)).curves["rbi"]
     np.testing.assert_allclose(curves[:, 3:], 0.0)
 
 
-def test_bad_requests_are_refused():
-    history = alike(tasks=3)
+def test_bad_requests_are_rejected():
+    history = similar(tasks=3)
     with pytest.raises(ValueError, match="at least 3 tasks, but the history has 2"):
         hs.evidence(history.drop("t00"))
     with pytest.raises(ValueError, match="n must be a whole number of at least 1"):

@@ -94,7 +94,7 @@ def test_evidence_can_judge_the_metric():
 # -- the prior mean (Algorithm 3) ------------------------------------------------------------------------------
 
 
-def test_prior_goes_on_with_the_data_sets_of_the_start():
+def test_prior_uses_the_data_sets_of_the_start():
     assert surrogate_after(NearestByMetric(2), "prior") == NearestPrior(2)
     assert surrogate_after(NearestByMetric(2), "gp") == "gp"
     assert surrogate_after(Random(), "prior") == "prior"

@@ -1,4 +1,4 @@
-"""The random forest: ties, and the settings it refuses."""
+"""The random forest: ties, and the settings it rejects."""
 
 from __future__ import annotations
 

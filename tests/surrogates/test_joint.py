@@ -11,7 +11,7 @@ import pytest
 from headstart._support.types import Array, Rows
 from headstart.gp import GP, Kernel, SquaredExponential
 from headstart.surrogates.base import Acquisition, standardise
-from headstart.surrogates.joint import Evaluations, JointGP, JointPrior, task_vectors
+from headstart.surrogates.joint import JointGP, JointPrior, PastEvaluations, task_vectors
 from headstart.surrogates.mklgp import MKLGP, deviations
 from headstart.surrogates.names import SURROGATES
 from headstart.surrogates.scot import SCoT
@@ -33,7 +33,9 @@ from related_tasks import (
 # The process -------------------------------------------------------------------------------------------
 
 
-def dense(kernel: Kernel, covariance: Array, rows: Evaluations, Z: Array, y: Array, at: Array) -> tuple[Array, Array]:
+def dense(
+    kernel: Kernel, covariance: Array, rows: PastEvaluations, Z: Array, y: Array, at: Array
+) -> tuple[Array, Array]:
     """Mean and std of the new task, from the dense covariance of all rows."""
     new = len(covariance) - 1
     X = np.vstack([rows.X, Z])
@@ -46,14 +48,14 @@ def dense(kernel: Kernel, covariance: Array, rows: Evaluations, Z: Array, y: Arr
     return weights.T @ np.append(rows.labels, y), np.sqrt(variance)
 
 
-def random_history(distinct: int, n: int, tasks: int = 4) -> tuple[Kernel, Array, Evaluations]:
+def random_history(distinct: int, n: int, tasks: int = 4) -> tuple[Kernel, Array, PastEvaluations]:
     """n random evaluations of some tasks, at `distinct` configurations, with a random covariance of tasks."""
     generator = rng(17, 0)
     X, which = generator.random((distinct, 3))[np.arange(n) % distinct], generator.integers(0, tasks, n)
     root = generator.normal(size=(tasks + 1, tasks + 2))
     covariance, labels = root @ root.T, generator.normal(size=n)
     kernel = SquaredExponential(covariance[-1, -1], np.array([0.4, 0.7, 1.5]), 0.05)
-    return kernel, covariance, Evaluations(X, which, labels)
+    return kernel, covariance, PastEvaluations(X, which, labels)
 
 
 @pytest.mark.parametrize(("distinct", "n"), [(7, 30), (30, 30), (1, 1)])
@@ -126,10 +128,10 @@ def test_a_history_of_related_tasks_makes_a_difference(name: str, kind: str) -> 
 # The rows that are used --------------------------------------------------------------------------------
 
 
-def evaluations(tasks: Rows) -> Evaluations:
+def evaluations(tasks: Rows) -> PastEvaluations:
     """Rows whose labels are their positions."""
     n = len(tasks)
-    return Evaluations(np.arange(n, dtype=float)[:, None], tasks, np.arange(n, dtype=float))
+    return PastEvaluations(np.arange(n, dtype=float)[:, None], tasks, np.arange(n, dtype=float))
 
 
 def test_a_sample_is_even_over_tasks() -> None:
@@ -152,7 +154,7 @@ def test_a_sample_keeps_the_order_and_what_belongs_together() -> None:
 def test_evaluations_are_those_of_the_history_with_labels_per_task() -> None:
     history = family(ragged=True)
     models = TaskModels(history, rng=rng(0))
-    rows = Evaluations.of(models, deviations)
+    rows = PastEvaluations.of(models, deviations)
     for t, name in enumerate(history.tasks):
         mine = rows.tasks == t
         assert np.array_equal(rows.X[mine], history.design(name))
@@ -190,7 +192,7 @@ def test_cost_depends_on_distinct_configurations(name: str) -> None:
         lambda: MKLGP(fit_rows=1),
     ],
 )
-def test_impossible_settings_are_refused(make: Callable[[], object]) -> None:
+def test_impossible_settings_are_rejected(make: Callable[[], object]) -> None:
     with pytest.raises(ValueError, match="must be"):
         make()
 
@@ -220,7 +222,7 @@ def test_task_vectors_need_features_on_both_sides() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "text"), [("scot", "data sets differ only by trials"), ("mklgp", "no two data sets count as similar")]
+    ("name", "text"), [("scot", "the process sees configurations only"), ("mklgp", "no two data sets count as similar")]
 )
 def test_missing_meta_features_are_logged(name: str, text: str, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO, logger="headstart"):

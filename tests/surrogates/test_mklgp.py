@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from headstart.gp import GP, SquaredExponential
-from headstart.surrogates.joint import Evaluations, JointGP, JointPrior, task_vectors
+from headstart.surrogates.joint import JointGP, JointPrior, PastEvaluations, task_vectors
 from headstart.surrogates.mklgp import APART, deviations, fit_weights, log_likelihood, task_covariance, task_squares
 from headstart.transfer.models import TaskModels
 from related_tasks import FEATURES, candidates, family, rng, trials
@@ -57,7 +57,7 @@ def test_weights_find_what_data_sets_share(truth: tuple[float, float]) -> None:
 
 def test_without_a_kernel_of_data_sets_mklgp_is_one_process_on_all_standardised_losses() -> None:
     models = TaskModels(family(ragged=True), rng=rng(0))
-    rows = Evaluations.of(models, deviations)
+    rows = PastEvaluations.of(models, deviations)
     squares = task_squares(task_vectors(models, FEATURES), len(models))
     covariance, noise = task_covariance(np.array([np.log(0.8), -np.inf, 0.0, np.log(0.1)]), squares)
     kernel = SquaredExponential(0.8, np.array([0.5, 0.9]), noise)

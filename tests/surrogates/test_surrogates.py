@@ -50,7 +50,7 @@ def test_the_protocol_has_members() -> None:
     assert members(Surrogate) == ["needs_history", "begin"]
 
 
-# What they predict -------------------------------------------------------------------------------------
+# Predictions -------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -59,7 +59,7 @@ class HeadstartSearchCV(BaseSearchCV):  # type: ignore[misc]
 
     If the history has meta-features, those of the data set are computed from X and y. `cv_results_` has one more
     column, `origin`: where each candidate came from ("strategy", "surrogate", "random" or "start"). If a candidate
-    cannot be fitted on any fold, it is a failed trial with the score `error_score`, and the search goes on.
+    cannot be fitted on any fold, it is a failed trial with the score `error_score`, and the search continues.
     """
 
     cv_results_: Results
@@ -163,7 +163,7 @@ class HeadstartSearchCV(BaseSearchCV):  # type: ignore[misc]
             results = evaluate_candidates(batch)
         except ValueError as error:
             # scikit-learn gives up when every fit of a call fails. Here a call has only one or a few candidates, and
-            # the search can go on without them. Only the message tells this error from others.
+            # the search can go on without them. Only the message distinguishes this error from others.
             if self.error_score == "raise" or not str(error).strip().startswith("All the"):
                 raise
             begin = len(self._optimizer.trials)
@@ -241,7 +241,7 @@ def _metric(refit: Any, results: Results) -> str:
 def resolve(estimator: BaseEstimator, space: Any, history: History | str | None) -> tuple[Space, History | None]:
     """The search space and the history, both with the names of the estimator's parameters.
 
-    Ranges and choices of the history may still differ from the space. The optimizer converts them.
+    Ranges and choices of the history may still differ from the space. The optimiser converts them.
     """
     if space is None and history is None:
         past = _prefixed(library.load("svm"), _svc_prefix(estimator))

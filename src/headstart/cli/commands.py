@@ -186,7 +186,7 @@ def import_(commands: Commands) -> None:
     parser = command(
         commands,
         "import",
-        "convert past runs from any source to one Parquet file, and print what was taken, what was left out and why",
+        "convert past runs from any source to one Parquet file, and print what was read, what was skipped and why",
         "headstart import runs.csv --task dataset --value error -o runs.parquet",
     )
     add_history(parser)
@@ -263,7 +263,7 @@ def show_start(start: Start, *, as_json: bool) -> None:
 
 
 def show_evidence(found: Evidence) -> None:
-    """The curves as a table, then as sparklines, then what they mean."""
+    """The curves as a table and as sparklines, then the verdict."""
     from headstart.cli import terminal
 
     curves = {name: curve.mean(axis=0) for name, curve in found.curves.items()}

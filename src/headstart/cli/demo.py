@@ -89,7 +89,7 @@ def run(
     history = library.load("svm") if history is None else history
     if task not in history.tasks:
         known = ", ".join(history.tasks)
-        raise ArgumentError(f"the history has no task {task!r}{closest(task, history.tasks)} (there are: {known})")
+        raise ArgumentError(f"the history has no task {task!r}{closest(task, history.tasks)} (choose from: {known})")
     past = history.drop(task)
     objective = Objective(svm.split(datasets.load(task)))
     curves = {name: np.empty((repeats, trials)) for name in SEARCHES}

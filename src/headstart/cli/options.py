@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def command(commands: Commands, name: str, summary: str, example: str) -> argparse.ArgumentParser:
-    """The parser of one command, with a sentence on what it does and an example to copy."""
+    """The parser of one command, with a one-sentence summary and an example to copy."""
     parser = commands.add_parser(
         name,
         help=summary,

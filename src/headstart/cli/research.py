@@ -1,4 +1,4 @@
-"""The commands for research: build a history, reproduce the papers, and a demo. Written as those in `commands`."""
+"""The commands for research, defined as in `commands`: build a history, reproduce the papers, and a demo."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Distances between data sets by the losses of the same configurations on them: the targets of the learned distance.
 
 Kim, Kim, Choi: Learning to Transfer Initializations for Bayesian Hyperparameter Optimization (2017), section
-"Meta-feature Learning with Siamese Architecture", Fig. 3 and 8. The supplement that defines the Earth mover's distance
+"Meta-feature Learning with Siamese Architecture", Fig. 3 and 8. The supplement that defines the earth mover's distance
 is not published; this module uses the following definition:
 
 | symbol | name     | shape  | meaning                                                                            |
@@ -62,7 +62,7 @@ def emd(H: Array, ground: Array) -> Array:
     try:
         import ot
     except ImportError as error:
-        problem, remedy = "the Earth mover's distance needs POT", "pip install 'headstart[deep]'"
+        problem, remedy = "the earth mover's distance needs POT", "pip install 'headstart[deep]'"
         raise MissingPackageError(problem, remedy, name="ot") from error
     rows = np.ascontiguousarray(H.T)
     D = np.zeros((len(rows), len(rows)))

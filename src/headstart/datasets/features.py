@@ -23,7 +23,7 @@ And auto-sklearn uses only the stored cells of a sparse column, while this modul
 and a dense X agree.
 
 A categorical column enters g1 and g2 as the indicator columns of its categories, as in auto-sklearn, so a frame has the
-same skewness and kurtosis as its one-hot encoding; d counts it once. Leave out columns of unique identifiers: they
+same skewness and kurtosis as its one-hot encoding; d counts it once. Drop columns of unique identifiers: they
 have as many indicators as rows. Missing cells are ignored, column by column. A column without two different values has
 no skewness or kurtosis and is ignored; if no column has them, the summaries are 0.
 """
@@ -180,7 +180,7 @@ def class_codes(y: Any) -> npt.NDArray[np.int64]:
         raise ArgumentError(f"y must hold hashable labels (text, numbers, …), but got: {error}") from error
     missing = int((codes < 0).sum())
     if missing:
-        raise ArgumentError(f"y lacks {missing} of {len(codes)} labels", "leave those rows out of X and y")
+        raise ArgumentError(f"y lacks {missing} of {len(codes)} labels", "drop those rows from X and y")
     return np.asarray(codes, dtype=np.int64)
 
 

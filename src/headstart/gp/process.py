@@ -110,7 +110,7 @@ class GP:
     def predict_with_gradients(self, Z: Array, *, prior: Array | None = None) -> Prediction:
         """`predict`, with the gradients of mean and standard deviation with respect to the rows of Z.
 
-        The gradient of the mean leaves out the gradient of the prior mean function; the caller has to add it.
+        The gradient of the mean does not include that of the prior mean function; the caller has to add it.
         """
         Z = as_matrix(Z, "Z", self.kernel.width)
         contract = partial(self.kernel.contract, Z=Z, left=self._left)

@@ -1,4 +1,4 @@
-"""Past runs in columns, one entry per evaluation: what every reader hands to `History`, and a writer takes from it.
+"""Past runs in columns, one entry per evaluation: the form that readers hand to `History` and writers take from it.
 
 | symbol | name   | shape  | meaning                                                      |
 | ------ | ------ | ------ | ------------------------------------------------------------ |
@@ -31,7 +31,7 @@ class Evaluations:
     """The evaluations of past runs in columns, as in the table above.
 
     features: the meta-features of the tasks, by the name of the task. source: where a reader found the evaluations; the
-    notes of the history then begin with what was taken from there and what was left out.
+    notes of the history then begin with what was read from there and what was skipped.
     """
 
     space: Space
@@ -45,7 +45,7 @@ class Evaluations:
     info: Mapping[str, Any] = field(default_factory=dict)
     notes: Sequence[str] = ()
     source: str = ""
-    left_out: Sequence[str] = ()
+    skipped: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "info", dict(self.info))

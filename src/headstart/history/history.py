@@ -32,7 +32,7 @@ from headstart._support.types import Array, Mask
 from headstart._support.wording import closest, counted, some
 from headstart.errors import ArgumentError, HistoryError
 from headstart.history.evaluations import Evaluations
-from headstart.history.formats import took_and_left
+from headstart.history.formats import read_and_skipped
 from headstart.history.reading import Reading
 from headstart.history.task import Features, Task, frozen
 from headstart.space import Change, Config, Space, as_space
@@ -148,7 +148,7 @@ class History:
     def merge(self, other: History) -> History:
         """Both histories in one: their evaluations together. Where both have a feature, that of `self` counts."""
         if self.space != other.space:
-            raise HistoryError("the histories have different spaces", "bring one over first: other.moved_to(space)[0]")
+            raise HistoryError("the histories have different spaces", "convert one first: other.moved_to(space)[0]")
         if self.direction != other.direction:
             ours, theirs = VERBS[self.direction], VERBS[other.direction]
             raise HistoryError(f"one history {ours} its values, the other {theirs} them")
@@ -162,26 +162,26 @@ class History:
     def moved_to(
         self, space: Any, *, rename: Mapping[str, str] | None = None, fill: Mapping[str, Any] | None = None
     ) -> tuple[History, list[Change]]:
-        """This history in another space (see `reconcile`), and what became of each parameter."""
+        """This history converted to another space (see `reconcile`), and the changes of each parameter."""
         space = as_space(space)
         V, keep, changes, reasons = reconcile_values(self.space, space, self.V, rename=rename, fill=fill)
         left = {name for name, task in self.by_name.items() if np.isfinite(task.losses[keep[task.rows]]).any()}
         if not left:
-            raise HistoryError(f"nothing can be carried over: {next(iter(reasons.values()))}")
+            raise HistoryError(f"no configuration can be converted: {next(iter(reasons.values()))}")
         notes = []
         if reasons:
-            notes.append(f"left out {len(reasons):,} of {len(V):,} configurations, which do not fit the new space")
+            notes.append(f"skipped {len(reasons):,} of {len(V):,} configurations, which do not fit the new space")
         if lost := [name for name in self.tasks if name not in left]:
-            notes.append(f"left out {len(lost)} of {len(self)} tasks, which lost all their evaluations: {some(lost)}")
+            notes.append(f"skipped {len(lost)} of {len(self)} tasks, which lost all their evaluations: {some(lost)}")
         kept = replace(self, by_name={name: self[name] for name in left}, notes=(*self.notes, *notes))
         return kept._rebuilt(V, keep, space), changes
 
     def _rebuilt(self, V: Array, keep: Mask, space: Space) -> History:
-        """The evaluations of the kept configurations, which have other values now."""
+        """A history of the kept configurations only, with the values V instead of their old ones."""
         rows = np.concatenate([task.rows for task in self])
         every, kept = self.evaluations(), keep[rows]
         if missing := set(self.tasks) - set(every.tasks[kept].tolist()):
-            raise HistoryError(f"task {min(missing)!r} has tried none of the configurations")
+            raise HistoryError(f"task {min(missing)!r} has tried none of these configurations")
         return History.from_evaluations(replace(every, space=space, V=V[rows]).where(kept))
 
     def with_info(self, info: Mapping[str, Any]) -> History:
@@ -189,7 +189,7 @@ class History:
         return replace(self, info={**self.info, **info})
 
     def with_notes(self, *notes: str) -> History:
-        """The same history with more notes on what was taken and left out. The notes are logged, too."""
+        """The same history with more notes on what was read and skipped. The notes are logged, too."""
         for note in notes:
             log.info("%s", note)
         return replace(self, notes=(*self.notes, *notes))
@@ -206,14 +206,14 @@ class History:
         return history.with_notes(*history._account(runs), *runs.notes)
 
     def _account(self, runs: Evaluations) -> tuple[str, str]:
-        """What was taken from a source, and what was left out."""
-        took = f"{counted(len(runs), 'evaluation')} of {counted(len(self.V), 'configuration')}"
-        took += f" on {counted(len(self), 'task')} from {runs.source}"
+        """The notes on what was read from a source, and what was skipped."""
+        read = f"{counted(len(runs), 'evaluation')} of {counted(len(self.V), 'configuration')}"
+        read += f" on {counted(len(self), 'task')} from {runs.source}"
         if repeats := len(runs) - sum(map(len, self)):
-            took += f"; averaged {counted(repeats, 'repeat')}"
+            read += f"; averaged {counted(repeats, 'repeat')}"
         if failed := int(np.isnan(runs.losses).sum()):
-            took += f"; {counted(failed, 'trial')} without a value taken as failed"
-        return took_and_left(took, runs.left_out)
+            read += f"; {counted(failed, 'trial')} without a value counted as failed"
+        return read_and_skipped(read, runs.skipped)
 
     def evaluations(self) -> Evaluations:
         """The history in columns, one entry per task and configuration."""
@@ -305,7 +305,7 @@ class History:
         "svm-*". direction: which studies to read if there are some of each. space: replaces the space inferred from the
         trials.
 
-        Complete trials count with their value, failed ones as the worst seen; pruned and unfinished ones are left out.
+        Complete trials count with their value, failed ones as the worst seen; pruned and unfinished ones are skipped.
         If ranges or choices differ between studies, the space has all of them. A parameter that a study does not have
         takes the middle of its range. Features are those that `hs.optuna.describe` wrote.
         """

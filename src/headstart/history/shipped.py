@@ -23,6 +23,6 @@ def load(name: str) -> History:
     there = names()
     if name not in there:
         known = ", ".join(map(repr, there)) or "none"
-        raise ArgumentError(f"no history {name!r} ships with headstart{closest(name, there)} (there are: {known})")
+        raise ArgumentError(f"no history {name!r} ships with headstart{closest(name, there)} (choose from: {known})")
     with as_file(files(LIBRARY) / f"{name}{SUFFIX}") as path:
         return History.load(path)

@@ -93,7 +93,7 @@ def is_start(name: str) -> bool:
 
 
 def _kind(name: str) -> str:
-    """What a name looks like, in the words of `OPEN_IN`."""
+    """The kind of source that a name looks like, in the words of `OPEN_IN`."""
     ending = Path(name).suffix.lower()
     if "://" in name or ending in DATABASES:
         return "Optuna storages"

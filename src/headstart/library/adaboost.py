@@ -10,7 +10,7 @@ and 9 numbers of product terms, and its misclassification rate on a held-out fif
 | w, y     | `D` (n, K)       | D[i, k] = w[i, k] · y[i, k]: weights that sum to 1, times the labels −1 and +1   |
 | φ        | (feature, cut)   | a stump: +1 where the feature is above the cut, −1 elsewhere                     |
 | Φ        | `sign` (n)       | the product of up to m stumps                                                    |
-| v, α     | `votes` (T, K)   | α · v: a product says α · v[k] · Φ(x) about class k                              |
+| v, α     | `votes` (T, K)   | α · v: a product votes α · v[k] · Φ(x) for class k                               |
 | γ        | `edges` (T)      | the edge of a product: Σ_k abs(Σ_i D[i, k] Φ(x_i)), between 0 and 1              |
 
 The paper gives each stump its own vote vector, but only their product v has an effect, and the best v[k] is the sign

@@ -98,8 +98,8 @@ def parse_rows(
 ) -> Dataset:
     """Read rows without a usable header; a column is numeric if all its cells but the missing ones are numbers.
 
-    separator: None splits at white space. ignore: columns to leave out, such as row names. skip: the number of leading
-    lines to leave out.
+    separator: None splits at white space. ignore: columns to skip, such as row names. skip: the number of leading
+    lines to skip.
     """
     lines = [line for line in text.splitlines() if line.strip()][skip:]
     if not lines:
@@ -295,7 +295,7 @@ _OTHERS: dict[str, Loader] = {
 }
 
 # Two of the paper's data sets are LIBSVM's versions of two others, pima and wisconsin. They can be loaded, but in a
-# history that has both versions, leaving one out would be meaningless.
+# history that has both versions, leaving one of them out would prove nothing.
 _TWINS: dict[str, Loader] = {
     "diabetes": _keel("pima"),
     "breast-cancer": _keel("wisconsin"),

@@ -1,6 +1,6 @@
 """A learned distance between the data sets behind a shipped history: `headstart build metric --history svm`.
 
-The tabular Siamese network (`headstart.datasets.siamese`) is trained on the data sets, with the Earth mover's distance
+The tabular Siamese network (`headstart.datasets.siamese`) is trained on the data sets, with the earth mover's distance
 between their response surfaces as the target. The same seed gives the same model; an interrupted training continues
 where it stopped.
 """

@@ -6,8 +6,8 @@ grid of 288 configurations, and its misclassification rate on a held-out fifth o
 Details that the paper leaves open: the split is stratified; at most 2,000 rows train and at most 2,000 test;
 categorical columns are one-hot encoded, missing numbers become the training median, and every column is standardised
 on the training part; the polynomial kernel is LIBSVM's default, (x·z / n_features)^degree; each binary problem stops
-after ten million iterations, LIBSVM's own limit, which scikit-learn lifts. Seconds are CPU seconds, so that other load
-on the machine does not affect them.
+after ten million iterations, LIBSVM's own limit, which scikit-learn removes. Seconds are CPU seconds, so that other
+load on the machine does not affect them.
 """
 
 from __future__ import annotations

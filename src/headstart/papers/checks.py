@@ -197,7 +197,7 @@ class Results:
 
 
 def verdict(found: Sequence[Found]) -> str:
-    """One word for several comparisons."""
+    """The verdict on several comparisons together."""
     kinds = [one.verdict for one in found]
     yes, no = kinds.count(HOLDS), kinds.count(FAILS)
     if yes and no:

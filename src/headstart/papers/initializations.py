@@ -190,7 +190,7 @@ def text(shown: pd.DataFrame, out: Path, name: str, quick: bool, tasks: int) -> 
     parts = [f"ADTM{f' on {name}' if name else ''}, {seen} of {tasks} tasks left out in turn."]
     if quick:
         parts.append(QUICK_NOTE)
-    parts.append("Fig. 1, after I starts:\n" + tables.digest(shown, "figure1", (1, 3, 5, 10)))
+    parts.append("Fig. 1, after I configurations:\n" + tables.digest(shown, "figure1", (1, 3, 5, 10)))
     for figure, title in {**{f: f"Fig. {f[-1]}, {s}" for s, f in LONG_FIGURES.items()}, "figure6": "Fig. 6"}.items():
         parts.append(f"{title}, after T trials:\n" + tables.digest(shown, figure, (5, 10, 20, 30, last)))
     parts.append(f"Tables and figures are in {out}.")

@@ -6,7 +6,7 @@ from one pair of points. Here there are more iterations and any number of pairs,
 process whose prior mean has no steps.
 
 The paper does not give kernel and noise. Here the noise is .1, the amplitude that of a cosine (½ is the mean of its
-square), and the length-scale 1, the standard deviation of a bell with the curvature of the cosine at its top.
+square), and the lengthscale 1, the standard deviation of a bell with the curvature of the cosine at its top.
 
 | symbol | here            | meaning                                                                    |
 | ------ | --------------- | -------------------------------------------------------------------------- |

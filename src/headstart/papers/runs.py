@@ -65,7 +65,7 @@ def history_named(name: str, how: Reading = DEFAULT) -> tuple[History, str]:
     return history, f"{path.stem}, the authors' data"
 
 
-# -- what is run ---------------------------------------------------------------------------------------------
+# -- starts and searches -------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

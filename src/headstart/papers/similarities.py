@@ -119,7 +119,7 @@ def text(shown: pd.DataFrame, out: Path, name: str, quick: bool, tasks: int) -> 
     parts = [f"{int(shown['tasks'].max())} of {tasks} tasks{f' of {name}' if name else ''} left out in turn."]
     if quick:
         parts.append(QUICK_NOTE)
-    parts.append("Fig. 1, average rank after I starts:\n" + tables.digest(shown, "figure1", at, RANK))
+    parts.append("Fig. 1, average rank after I configurations:\n" + tables.digest(shown, "figure1", at, RANK))
     parts.append("Fig. 1, average normalised misclassification rate:\n" + tables.digest(shown, "figure1", at))
     for surrogate in BOTH:
         figure = f"figure2 {surrogate}"

@@ -48,9 +48,8 @@ class Line:
 
 def line(figure: str, name: str, tasks: Iterable[str], curves: Array, *, method: str, surrogate: str = "") -> Line:
     """A line from curves (repetitions, tasks, trials)."""
-    n = len(curves)
-    errors = curves.std(axis=0, ddof=1) / np.sqrt(n) if n > 1 else np.zeros(curves.shape[1:])
-    return Line(figure, name, method, surrogate, tuple(tasks), curves.mean(axis=0), errors, n)
+    mean, errors = curves.mean(axis=0), standard_error(curves)
+    return Line(figure, name, method, surrogate, tuple(tasks), mean, errors, len(curves))
 
 
 def exact(figure: str, name: str, tasks: Iterable[str], values: Array, *, method: str) -> Line:
@@ -71,8 +70,7 @@ def ranked(lines: Sequence[Line], curves: Sequence[Array]) -> list[Line]:
     return [
         Line(
             old.figure, old.name, old.method, old.surrogate, old.tasks, ranks[:, i].mean(axis=0),
-            ranks[:, i].std(axis=0, ddof=1) / np.sqrt(most) if most > 1 else np.zeros(ranks.shape[2:]),
-            old.repetitions, RANK,
+            standard_error(ranks[:, i]), old.repetitions, RANK,
         )
         for i, old in enumerate(lines)
     ]  # fmt: skip
@@ -158,7 +156,7 @@ def _identity(one: Line) -> dict[str, str]:
 
 
 def standard_error(values: Array) -> Array:
-    """The standard error of the mean over tasks, the first axis."""
+    """The standard error of the mean over the first axis; 0 if it has a single entry."""
     n = len(values)
     return np.asarray(values.std(axis=0, ddof=1) / np.sqrt(n)) if n > 1 else np.zeros(values.shape[1:])
 

@@ -58,7 +58,7 @@ def minimize(
 
     objective: takes a configuration and returns its value, or None or NaN if it failed. An exception or any other value
         is logged and counts as a failed trial.
-    callback: called with the optimizer and the trial after every trial; the search ends if it returns True.
+    callback: called with the optimiser and the trial after every trial; the search ends if it returns True.
     progress: whether to show a progress bar; None shows one on a terminal only.
     catch: the exceptions of the objective that count as failures; `()` lets all of them through.
     All other arguments are those of `Optimizer`.

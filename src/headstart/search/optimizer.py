@@ -41,7 +41,7 @@ FORMAT = 2  # of the state; 1 had no acquisition "auto"
 
 @dataclass(frozen=True)
 class _Asked:
-    """A configuration on its way (a row of V). proposed: the strategy's proposal, if that was not on the list."""
+    """A configuration without a result yet (a row of V). proposed: the proposal that this candidate stands in for."""
 
     v: Array
     origin: str
@@ -142,7 +142,7 @@ class Optimizer(BestTrial):
 
     @one_thread
     def propose(self, told: Told, *, starting: bool) -> tuple[Array, str]:
-        """The next configuration as a row of V, and its origin. This leaves the optimizer unchanged.
+        """The next configuration as a row of V, and its origin. This leaves the optimiser unchanged.
 
         told: all trials, with a loss of NaN for those that are still running. starting: ask the strategy, not the
         surrogate.
@@ -239,16 +239,16 @@ class Optimizer(BestTrial):
         }
 
     def restore(self, state: Mapping[str, Any]) -> Optimizer:
-        """Continue from a state. This optimizer must be new and have been made with the same arguments."""
+        """Continue from a state. This optimiser must be new and have been made with the same arguments."""
         if self._entries or self._pending:
-            raise ArgumentError("this optimizer has trials already", "restore the state into a new one")
+            raise ArgumentError("this optimiser has trials already", "restore the state into a new one")
         if not isinstance(state, Mapping) or state.get("format") not in (1, FORMAT):
-            raise FormatError("this is not the state of an optimizer, or its version is unknown")
+            raise FormatError("this is not the state of an optimiser, or its version is unknown")
         for name, mine in self._settings().items():
             theirs = state.get(name)
             renamed = state["format"] == 1 and name == "acquisition" and theirs == "ei" and mine == "auto"
             if theirs != mine and not renamed:  # format 1 wrote "ei" for what is now "auto"
-                raise ArgumentError(f"the state has {name}={theirs!r}, but this optimizer has {name}={mine!r}")
+                raise ArgumentError(f"the state has {name}={theirs!r}, but this optimiser has {name}={mine!r}")
         try:
             entries = [
                 self._entry(self._asked(told), dict(told["config"]), number(told["value"])) for told in state["trials"]
@@ -298,10 +298,10 @@ def _fitting(history: History, space: Space) -> History:
     """The history converted to this space; the changes are logged."""
     if history.space == space:
         return history
-    moved, changes = history.moved_to(space)
+    converted, changes = history.moved_to(space)
     if any(change.altered for change in changes):
         log.warning("the history has another search space; converted:\n%s", report(changes))
-    return moved
+    return converted
 
 
 def _candidates(space: Space, candidates: Sequence[Mapping[str, Any]]) -> Candidates:

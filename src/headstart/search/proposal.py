@@ -15,6 +15,7 @@ from headstart._support.types import Array, Mask
 from headstart.search.climbing import climb
 from headstart.space import Categorical, Space
 from headstart.space.quasirandom import halton
+from headstart.space.reconciliation import defaults_of
 from headstart.space.rows import among, unrepeated
 from headstart.strategies.base import LISTABLE, Told, anywhere
 from headstart.strategies.candidates import Candidates
@@ -144,10 +145,8 @@ def _others(space: Space, name: str, value: float) -> list[float]:
 
 def completed(space: Space, V: Array) -> Array:
     """Valid rows after a change: inactive parameters are removed, newly active ones take the middle of their range."""
-    V = V.copy()
+    V, defaults = V.copy(), defaults_of(space)
     for name in space.parents_first:
-        j, parameter = space.names.index(name), space[name]
-        active = space.active(V, name)
-        middle = 0.0 if isinstance(parameter, Categorical) else parameter.from_unit(np.array([0.5]))[0]
-        V[:, j] = np.where(active, np.where(np.isnan(V[:, j]), middle, V[:, j]), np.nan)
+        j, active = space.names.index(name), space.active(V, name)
+        V[:, j] = np.where(active, np.where(np.isnan(V[:, j]), defaults[name], V[:, j]), np.nan)
     return V

@@ -1,7 +1,7 @@
 """A search replayed on a table of results: one task is left out, and its table answers instead of an experiment.
 
-The optimizer learns from the other tasks and may try any configuration of the left-out task's table. A run is kept as
-the places of its trials in the table, in order: every measure can be computed from them later.
+The optimiser learns from the other tasks and may try any configuration of the left-out task's table. A run is stored as
+the rows of the table that it tried, in order; every measure can be computed from them later.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Table:
         return cls(history.space, history.configs(task), history[task].losses)
 
     def place(self, config: Mapping[str, Any]) -> int | None:
-        """Where the table has this configuration; None if it does not."""
+        """The row of this configuration in the table; None if it has none."""
         return self._places.get(keys(self.space.to_values([config]))[0])
 
     @cached_property
@@ -42,12 +42,12 @@ class Table:
         return {key: i for i, key in enumerate(keys(self.space.to_values(self.configs)))}
 
     def search(self, optimizer: Optimizer, trials: int) -> list[int]:
-        """The next `trials` that an optimizer with `configs` as its candidates makes; fewer if nothing is left."""
+        """The next `trials` that an optimiser with `configs` as its candidates makes; fewer if nothing is left."""
         tried = []
         for _ in range(min(trials, len(self) - len(optimizer.trials))):
             config = optimizer.ask()
             place = self.place(config)
-            assert place is not None  # the optimizer's candidates are the table's configurations
+            assert place is not None  # the optimiser's candidates are the table's configurations
             optimizer.tell(config, float(self.losses[place]))
             tried.append(place)
         return tried
@@ -104,7 +104,7 @@ class LeftOut:
 
 
 def distances(task: Task, places: Sequence[int], trials: int) -> Array:
-    """Scaled distance to the task's minimum after 1 … trials; it stays the same once the table is used up."""
+    """Scaled distance to the task's minimum after 1 … trials; it stays the same once the whole table has been tried."""
     losses = task.losses[np.asarray(places, dtype=np.intp)]
     reached = scaled_dtm(losses, float(np.nanmin(task.losses)), float(np.nanmax(task.losses)))[:trials]
     return np.append(reached, np.full(trials - len(reached), reached[-1]))

@@ -32,7 +32,7 @@ class Trial:
 
 
 class BestTrial:
-    """The best of an object's `trials` in its `direction`: what `Optimizer` and `Result` have in common."""
+    """The best of an object's `trials` in its `direction`: the common part of `Optimizer` and `Result`."""
 
     @property
     def best_trial(self: Any) -> Trial:

@@ -12,7 +12,7 @@ from headstart._support.types import Array, Mask, Scalar
 from headstart.errors import SpaceError
 from headstart.space.parameters import Categorical, Float, Parameter
 
-_LISTABLE = 1_000_000  # configurations that a grid may have
+_LISTABLE = 1_000_000  # a grid has at most this many configurations
 
 
 class Conditions:
@@ -47,7 +47,9 @@ class Conditions:
         """A parent's native value as a number of V."""
         parameter = self.parameters[parent]
         if isinstance(parameter, Float):
-            raise SpaceError(f"{child!r} depends on the real parameter {parent!r}; a parent is an Int or a Categorical")
+            raise SpaceError(
+                f"{child!r} depends on the real parameter {parent!r}; a parent must be an Int or a Categorical"
+            )
         if isinstance(parameter, Categorical):
             index = parameter.index(value)
             if index is not None:
@@ -55,7 +57,7 @@ class Conditions:
         elif parameter.contains(value):
             return float(value or 0)
         raise SpaceError(
-            f"{child!r} is active when {parent!r} is {value!r}, but that only takes {parameter.describe()}"
+            f"{child!r} is active when {parent!r} is {value!r}, but {parent!r} only takes {parameter.describe()}"
         )
 
     def active(self, V: Array, name: str) -> Mask:

@@ -1,11 +1,11 @@
-"""Guesses a search space from a table of past runs, for users who never wrote theirs down.
+"""Infers a search space from a table of past runs, for users who never wrote theirs down.
 
 | column                           | becomes                                                                       |
 | -------------------------------- | ----------------------------------------------------------------------------- |
 | text, or True and False          | a Categorical                                                                 |
 | numbers                          | an Int or a Float, from the smallest to the largest value                     |
 | numbers over several magnitudes  | the same on a log scale, if their logarithms are spread more evenly           |
-| the same value in every row      | nothing, since it was never varied                                            |
+| the same value in every row      | no parameter, since it was never varied                                       |
 | cells empty in some rows         | a conditional parameter, if a column of choices explains which rows           |
 
 A column that fits none of these is an error, with a remedy.
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 MOST_CHOICES = 50
 MAGNITUDES = 10.0  # a log scale is considered if the largest value is at least this many times the smallest
 
-_NO_PARAMETER = "leave the column out with {ignore} if it is not a parameter"
+_NO_PARAMETER = "skip the column with {ignore} if it is not a parameter"
 
 
 def infer_space(frame: pd.DataFrame, without: Collection[str] = ()) -> Space:
@@ -50,7 +50,7 @@ def infer_space(frame: pd.DataFrame, without: Collection[str] = ()) -> Space:
             parameters[name] = _parameter(name, known)
     if not parameters:
         raise SpaceError(
-            f"there is no parameter to search: besides {', '.join(map(repr, without)) or 'nothing'} there is "
+            f"there is no parameter to search: besides {', '.join(map(repr, without)) or 'nothing'} the table has "
             f"{', '.join(map(repr, constant)) or 'no column'}{', with the same value in every row' if constant else ''}"
         )
     return Space({name: replace(p, when=_condition(name, columns, parameters)) for name, p in parameters.items()})
@@ -113,5 +113,5 @@ def _condition(
     raise SpaceError(
         f"the column {name!r} is empty in {int((~filled).sum()):,} of {len(filled):,} rows, and no column of choices "
         "explains which",
-        "fill the cells, leave the column out with {ignore}, or pass a space with {space} that says when it is active",
+        "fill the cells, skip the column with {ignore}, or pass a space with {space} that says when it is active",
     )

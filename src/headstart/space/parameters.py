@@ -23,7 +23,7 @@ When: TypeAlias = Mapping[str, Any]
 _TOLERANCE = 1e-9
 # Significant digits of decoded reals: accurate to 1e-12, and 0.1 still comes back as 0.1.
 _DIGITS = 13
-# Larger integers would not survive the way to [0, 1] and back.
+# Larger integers would not survive the round trip to [0, 1] and back.
 _LARGEST_INT = 10**12
 
 
@@ -82,7 +82,7 @@ def as_number(cell: Any) -> float:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _Parameter:
-    """The part that all three share: the condition. Parameters are equal if their JSON is, so True is not 1."""
+    """The common part of all parameters: the condition. Parameters are equal if their JSON is, so True is not 1."""
 
     when: When | None = field(default=None, kw_only=True)
 
@@ -116,7 +116,7 @@ class _Parameter:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _Numeric(_Parameter):
-    """The part that Float and Int share: a range, a log scale, a step, and the map to [0, 1]."""
+    """The common part of Float and Int: a range, a log scale, a step, and the map to [0, 1]."""
 
     low: float
     high: float

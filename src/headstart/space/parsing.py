@@ -18,7 +18,7 @@ from headstart.space.parameters import Categorical, Float, Int, Parameter, as_nu
 
 Columns: TypeAlias = Mapping[str, Any]
 
-# Instead of the index of a choice.
+# These stand in for the index of a choice.
 _UNKNOWN, _MISSING = -1, -2
 
 
@@ -36,7 +36,7 @@ def _frame_columns(frame: Any, names: Sequence[str]) -> tuple[Columns, int]:
     for name in names:
         if present.count(name) != 1:
             found = "more than one column" if name in present else "no column"
-            raise SpaceError(f"{found} for {name!r}; there are {', '.join(map(str, present))}")
+            raise SpaceError(f"{found} for {name!r}; the columns are {', '.join(map(str, present))}")
     return {name: frame[name] for name in names}, len(frame)
 
 
@@ -58,7 +58,7 @@ def _listed_columns(configs: list[Any], names: Sequence[str]) -> tuple[Columns, 
     if unknown := set().union(*configs) - set(names):
         row = next(i for i, config in enumerate(configs) if not unknown.isdisjoint(config))
         name = next(name for name in configs[row] if name in unknown)
-        raise SpaceError(f"configuration {row}: unknown parameter {name!r}; there are {', '.join(names)}")
+        raise SpaceError(f"configuration {row}: unknown parameter {name!r}; the parameters are {', '.join(names)}")
     return {name: [config.get(name) for config in configs] for name in names}, len(configs)
 
 

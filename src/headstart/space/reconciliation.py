@@ -1,7 +1,7 @@
-"""Moves configurations from one space to another.
+"""Converts configurations from one space to another.
 
 Ranges change, choices come and go, parameters are renamed. `reconcile` converts the values that have a place in the new
-space, reports what happened to each parameter, and lists the configurations that could not be carried over.
+space, reports what happened to each parameter, and lists the configurations that could not be converted.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from headstart.space.space import Config, Space
 
 @dataclass(frozen=True)
 class Change:
-    """What happened to one parameter: kept, clipped, renamed, filled or dropped, with details."""
+    """The fate of one parameter: kept, clipped, renamed, filled or dropped, with details."""
 
     name: str
     action: str
@@ -49,14 +49,14 @@ class Reconciled:
 
     @property
     def unchanged(self) -> bool:
-        """Whether every value was kept as it was."""
+        """Whether every value was kept unchanged."""
         return not self.dropped and not any(change.altered for change in self.changes)
 
     def __str__(self) -> str:
         total, shown = len(self.rows) + len(self.dropped), 5
         lines = [report(self.changes)]
         if total:
-            lines.append(f"{len(self.rows)} of {total} configurations carried over")
+            lines.append(f"{len(self.rows)} of {total} configurations converted")
         lines += [f"  dropped configuration {row}: {reason}" for row, reason in self.dropped[:shown]]
         if len(self.dropped) > shown:
             lines.append(f"  … and {len(self.dropped) - shown} more")
@@ -78,7 +78,7 @@ def reconcile(
     rename: Mapping[str, str] | None = None,
     fill: Mapping[str, Any] | None = None,
 ) -> Reconciled:
-    """Carries configurations of the space `old` over to the space `new`.
+    """Converts configurations of the space `old` to the space `new`.
 
     rename: old name → new name. fill: values for parameters that `old` does not have; the default is the middle of the
     range, or the first choice.
@@ -97,7 +97,7 @@ def reconcile_values(
     rename: Mapping[str, str] | None = None,
     fill: Mapping[str, Any] | None = None,
 ) -> tuple[Array, Mask, list[Change], dict[int, str]]:
-    """The same on a matrix V: new values, which rows were carried over, changes, and for each other row the reason."""
+    """The same on a matrix V: new values, which rows were converted, changes, and for each other row the reason."""
     rename = dict(rename or {})
     _check_renames(old, new, rename)
     defaults = defaults_of(new, fill or {})
@@ -129,7 +129,7 @@ def reconcile_values(
             (rounded, "rounded"),
             (int(lost.sum()), f"not in {new[name].describe()}: configuration dropped"),
             (int((active & ~known).sum()), f"filled with {filler}, inactive in the old space"),
-            (int((known & keep & ~active).sum()), "left out, inactive in the new space"),
+            (int((known & keep & ~active).sum()), "dropped, inactive in the new space"),
         ]
         changes[name] = _change(name, source[name], notes)
     gone = [_gone(name, new) for name in old if name not in source.values()]
@@ -157,21 +157,21 @@ def defaults_of(new: Space, fill: Mapping[str, Any] = MappingProxyType({})) -> d
             raise ArgumentError(f"cannot fill {name!r}: the new space has {', '.join(new)}")
         if not new[name].contains(value):
             raise ArgumentError(f"cannot fill {name!r} with {value!r}: it takes {new[name].describe()}")
-        defaults[name] = carried(value, new[name])
+        defaults[name] = converted(value, new[name])
     return defaults
 
 
 def _convert(old: Parameter, new: Parameter, before: Array) -> tuple[Array, int, int]:
     """Old values as values of the new parameter, NaN where it has none; how many were clipped, how many rounded."""
     if isinstance(old, Categorical):
-        table = np.array([carried(choice, new) for choice in old.choices])
+        table = np.array([converted(choice, new) for choice in old.choices])
         after = table[before.astype(int)]
         if isinstance(new, Categorical):
             return after, 0, 0
         before = np.array([as_number(choice) for choice in old.choices])[before.astype(int)]
     elif isinstance(new, Categorical):
         values, which = np.unique(before, return_inverse=True)
-        return np.array([carried(old.native(v), new) for v in values])[which.reshape(-1)], 0, 0
+        return np.array([converted(old.native(v), new) for v in values])[which.reshape(-1)], 0, 0
     else:
         after = into(new, before)
     inside = np.clip(before, new.low, new.high)
@@ -180,7 +180,7 @@ def _convert(old: Parameter, new: Parameter, before: Array) -> tuple[Array, int,
     return after, int(clipped.sum()), int(rounded.sum())
 
 
-def carried(value: Any, new: Parameter) -> float:
+def converted(value: Any, new: Parameter) -> float:
     """One native value as a value of another parameter; NaN if the parameter cannot take it."""
     if isinstance(new, Categorical):
         index = new.index(value)

@@ -4,8 +4,8 @@ The targets differ in two ways:
 
 | target                           | a parameter that is inactive | a choice is     |
 | -------------------------------- | ---------------------------- | --------------- |
-| json, csv, optuna, ray, smac, ax | left out                     | the value       |
-| hyperopt                         | left out                     | its index       |
+| json, csv, optuna, ray, smac, ax | absent                       | the value       |
+| hyperopt                         | absent                       | its index       |
 | flaml, syne-tune                 | the middle of its range      | the value       |
 
 In FLAML and Syne Tune, search spaces are flat: every parameter always has a value. A value that the objective ignores
@@ -42,7 +42,7 @@ def points(start: Start, to: str = "json") -> list[Config]:
     [{'kernel': 0, 'C': 10.6, 'gamma': 0.015}, ...]
     """
     if to not in TARGETS:
-        raise ArgumentError(f"there is no export to {to!r}{closest(to, TARGETS)} (there are: {', '.join(TARGETS)})")
+        raise ArgumentError(f"there is no export to {to!r}{closest(to, TARGETS)} (choose from: {', '.join(TARGETS)})")
     space, configs = start.space, [dict(config) for config in start.configs]
     if to in FLAT:
         return [filled(space, config) for config in configs]

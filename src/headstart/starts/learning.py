@@ -1,4 +1,4 @@
-"""Learning a start from a history."""
+"""Learns a start from a history."""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ class Start:
             temporary.write_text(text, encoding="utf-8")
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Readable JSON."""
+        """Write the start as readable JSON."""
         about = {name: getattr(self, name) for name in ("version", "method", "seed", "tasks")}
         lists = {"configs": self.configs, "serves": self.serves, "expected": self.expected}
         write_json(path, {"headstart": "start", "format": FORMAT, **about, "space": self.space.to_json(), **lists})

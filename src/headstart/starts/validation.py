@@ -88,14 +88,14 @@ class Evidence:
     def random_trials(self, method: str, t: int) -> tuple[float, float, float]:
         """The trials that random search needs to match `method` after t: the number and its 95 % interval.
 
-        Infinite if random search does not get there with all candidates.
+        Infinite if random search does not get there even with all candidates.
         """
         curve = self.curves[method][:, t - 1]
-        all_in = _first_below(self.random.mean(axis=0), float(curve.mean()))
+        number = _first_below(self.random.mean(axis=0), float(curve.mean()))
         draws = self._draws()
-        several = [_first_below(self.random[d].mean(axis=0), float(curve[d].mean())) for d in draws]
-        low, high = np.quantile(several, [0.025, 0.975], method="nearest")
-        return all_in, float(low), float(high)
+        resampled = [_first_below(self.random[d].mean(axis=0), float(curve[d].mean())) for d in draws]
+        low, high = np.quantile(resampled, [0.025, 0.975], method="nearest")
+        return number, float(low), float(high)
 
     @property
     def helps(self) -> bool:
@@ -120,7 +120,7 @@ class Evidence:
 
     @property
     def summary(self) -> str:
-        """The evidence in words."""
+        """The verdict in one or two sentences."""
         method, t = self.method, min(5, self.n)
         other = self.best_method if self.best_method != method else ""
         if not self.helps:
@@ -132,7 +132,7 @@ class Evidence:
         most = self.random.shape[1]
         if number > t:
             text = (
-                f"After {t} starts by '{method}' you are where random search is after {_count(number, most)} trials "
+                f"After {t} trials from '{method}' you are where random search is after {_count(number, most)} trials "
                 f"({_count(low, most)}–{_count(high, most)}), on {len(self.tasks)} tasks, each left out in turn."
             )
         else:  # random search has tried most candidates by then
@@ -192,8 +192,8 @@ def evidence(
 ) -> Evidence:
     """Leave out each task in turn, start it with each method learned from the others, and compare with random search.
 
-    Methods that need meta-features get those of the left-out task. jobs: tasks at once, through joblib (any of its
-    backends will do). progress: whether to show a progress bar; None shows one on a terminal only.
+    Methods that need meta-features get those of the left-out task. jobs: tasks to run in parallel, with any backend of
+    joblib. progress: whether to show a progress bar; None shows one on a terminal only.
     """
     history = checked(history)
     n, seed = whole("n", n, 1), whole("seed", seed, 0)
@@ -212,7 +212,7 @@ def evidence(
         delayed(_left_out)(history, task, n, tuple(methods), seed) for task in history.tasks
     )
     shown = sys.stderr.isatty() if progress is None else progress
-    results = list(track(work, total=len(history), label="leaving one task out") if shown else work)
+    results = list(track(work, total=len(history), label="leaving out tasks") if shown else work)
     most = max(len(task) for task in history)
     return Evidence(
         history.tasks,

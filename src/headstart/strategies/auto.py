@@ -51,7 +51,7 @@ class Auto:
 def _ordered_pair(run: AutoRun, weights: Array) -> Array:
     """V of the first two configurations, in the order that the tasks with similar meta-features prefer.
 
-    Meta-features decide no more than that. The two are chosen to complement each other; a first one chosen freely by
+    Meta-features decide only this order. The two are chosen to complement each other; a first one chosen freely by
     meta-features is better on the first trial, but worse on the next ones.
     """
     told = Told.nothing(run.models.space)

@@ -89,7 +89,7 @@ class Strategy(Protocol):
 class Planned:
     """A run that follows a plan V (k, p).
 
-    seed: of the filler that follows the plan; None if nothing follows. allowed: the only configurations it may take.
+    seed: of the filler that follows the plan; None for no filler. allowed: the only configurations it may propose.
     """
 
     plan: Array
@@ -132,7 +132,7 @@ LISTABLE = 1024  # spaces up to this size are listed at once
 FINITE = 1e5  # larger spaces are never listed
 ROUND = 256  # points of one scrambled Halton sequence
 EVENLY = 16  # sequences before the rest of a finite space is listed
-ROUNDS = 256  # sequences after which an infinite space counts as used up: a narrow range holds only a few numbers
+ROUNDS = 256  # sequences after which an infinite space counts as exhausted: a narrow range holds only a few numbers
 
 
 def anywhere(space: Space, seed: Seed, allowed: Array | None = None) -> Iterator[Array]:

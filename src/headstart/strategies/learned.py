@@ -35,10 +35,10 @@ from headstart.transfer.ranks import concordance
 
 # All of these are guesses.
 STEPS = 60  # of L-BFGS-B for a whole start
-NEXT_STEPS = 15  # and for the next configuration alone
+NEXT_STEPS = 15  # the same for the next configuration alone
 NEARBY = 0.05  # standard deviation of a restart around the greedy start, per coordinate
 POWERS = (0.0, 1.0, 2.0, 4.0, 8.0, 16.0)  # exponents of the concordant share to choose from
-MOST_REHEARSED = 50  # tasks on which they are tried, with five times as many configurations
+MOST_REHEARSED = 50  # tasks on which the powers are tried, with five times as many configurations
 
 
 # -- the meta-loss -------------------------------------------------------------------------------------------
@@ -275,7 +275,7 @@ class Reweighted:
 
 
 def best_power(models: TaskModels, n: int) -> float:
-    """The power with which aLI does best on the past tasks, each left out in turn; its surrogate is the truth."""
+    """The power with which aLI does best on the past tasks, each left out in turn; surrogates stand in for results."""
     F = models.candidate_losses
     F = F[_spread(len(F), MOST_REHEARSED * 5)][:, _spread(F.shape[1], MOST_REHEARSED)]
     if F.shape[1] < 3:
@@ -284,7 +284,7 @@ def best_power(models: TaskModels, n: int) -> float:
 
 
 def _spread(n: int, most: int) -> Rows:
-    """At most that many of 0 … n − 1, evenly spread."""
+    """At most `most` of the numbers 0 … n − 1, evenly spread."""
     return np.linspace(0, n - 1, min(n, most)).astype(np.intp)
 
 

@@ -30,7 +30,7 @@ from headstart.transfer.weights import nearest_by_metric
 class NearestByMetric:
     """metric: the best configurations of the data sets nearest by a learned distance, the nearest first.
 
-    k: how many of them give the prior mean of `surrogate="prior"`; a longer start goes on with the next nearest.
+    k: how many of them give the prior mean of `surrogate="prior"`; a longer start continues with the next nearest.
     """
 
     k: int = 3  # as in the paper's experiments
@@ -43,7 +43,7 @@ class NearestByMetric:
 
 
 def surrogate_after(strategy: Strategy, surrogate: Any) -> Any:
-    """The surrogate of a run that starts with this strategy; after `metric`, "prior" uses only the nearest ones."""
+    """The surrogate of a run that starts with this strategy; after `metric`, "prior" uses only the nearest tasks."""
     if surrogate == "prior" and isinstance(strategy, NearestByMetric):
         return NearestPrior(strategy.k)
     return surrogate

@@ -106,7 +106,7 @@ class Adaptive:
 
 @dataclass(frozen=True)
 class PairForest:
-    """d̂: pairs of meta-features and landmarks → distance."""
+    """d̂: the forest that predicts the distance of two tasks from their meta-features and landmarks."""
 
     models: TaskModels
     M: Array

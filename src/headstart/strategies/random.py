@@ -34,5 +34,5 @@ class Random:
 
 
 def stream(seed: int, allowed: Array | None) -> Seed:
-    """The seed of a random start's filler. A list is shuffled by a stream of its own, apart from all other draws."""
+    """The seed of a random start's filler. A list of candidates is shuffled by its own random stream."""
     return seed if allowed is None else (seed, 4)

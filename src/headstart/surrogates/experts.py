@@ -29,7 +29,7 @@ from headstart.transfer.weights import rank_weights
 
 # The turns were chosen on the authors' SVM data (benchmarks/README.md); nothing else backs these numbers.
 KAPPA = 2.0  # weight of the standard deviation in the third expert's confidence bound
-ENOUGH = 8  # results from which on the first expert must earn its turn
+ENOUGH = 8  # with this many results, the first expert must earn its turn
 TRUSTED = 0.6  # concordant share above which it does
 
 

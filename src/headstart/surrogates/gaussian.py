@@ -26,7 +26,7 @@ from headstart.transfer.models import TaskModels
 PRIOR = Prior(noise=(1e-4, 3.0))
 BOUNDS = Bounds(noise=(1e-8, 1.0))
 """Little noise is likely, but much is possible. Many objectives are exact, and the search must be able to follow them
-to the bottom; with the noise of `Prior()`, 1 % of the variance, it ends a little above."""
+to the bottom; with the noise of `Prior()`, 1 % of the variance, it stops slightly above it."""
 HOW = Fit(restarts=0, prior=PRIOR, bounds=BOUNDS, free_mean=True, max_rows=200)
 ALWAYS = 10  # trials up to which every one refits the hyperparameters; a guess
 LEAST_NOISE = 1e-6  # of a kernel from past runs, relative to its amplitude; a guess
@@ -119,7 +119,7 @@ class GaussianPosterior:
 
     @cached_property
     def best(self) -> float:
-        """The lowest prediction at the trials, on the warped scale. A loss that noise made low is no record."""
+        """The lowest prediction at the trials, on the warped scale; a loss that is low only by noise does not count."""
         return float(self.gp.predict_mean(self.gp.X).min())
 
     def predict(self, Z: Array) -> tuple[Array, Array]:

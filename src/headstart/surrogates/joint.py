@@ -59,32 +59,32 @@ class Labeller(Protocol):
 # The history -------------------------------------------------------------------------------------------
 
 
-class Evaluations(NamedTuple):
-    """Evaluations of all past data sets, one row each."""
+class PastEvaluations(NamedTuple):
+    """PastEvaluations of all past data sets, one row each."""
 
     X: Array  # (N, d), encoded configurations
     tasks: Rows  # (N,), positions of their data sets in the history
     labels: Array  # (N,)
 
     @classmethod
-    def of(cls, models: TaskModels, label: Labeller) -> Evaluations:
+    def of(cls, models: TaskModels, label: Labeller) -> PastEvaluations:
         """Every evaluation of the history; losses are labelled data set by data set."""
         designs = [models.history.design(name) for name in models.history.tasks]
         labels = [label(X, losses).values for X, losses in zip(designs, models.losses, strict=True)]
         tasks = np.repeat(np.arange(len(designs)), [len(X) for X in designs])
         return cls(np.concatenate(designs), tasks, np.concatenate(labels))
 
-    def sample(self, most: int, *, rng: np.random.Generator) -> Evaluations:
+    def sample(self, most: int, *, rng: np.random.Generator) -> PastEvaluations:
         """All rows, or `most` of them at random, as evenly over the data sets as their sizes allow."""
         if len(self.tasks) <= most:
             return self
         turn = np.concatenate([rng.permutation(size) for size in np.bincount(self.tasks)])
         kept = np.sort(np.lexsort((rng.random(len(self.tasks)), turn))[:most])
-        return Evaluations(self.X[kept], self.tasks[kept], self.labels[kept])
+        return PastEvaluations(self.X[kept], self.tasks[kept], self.labels[kept])
 
 
 def check_rows(max_rows: int, fit_rows: int) -> None:
-    """Two evaluations are the fewest to learn from."""
+    """Both limits must allow two evaluations, the fewest to learn from."""
     whole("max_rows", max_rows, 2)
     whole("fit_rows", fit_rows, 2)
 
@@ -113,7 +113,7 @@ class JointPrior:
     weights: Array = field(repr=False)
 
     @classmethod
-    def fit(cls, kernel: Kernel, covariance: Array, evaluations: Evaluations) -> JointPrior:
+    def fit(cls, kernel: Kernel, covariance: Array, evaluations: PastEvaluations) -> JointPrior:
         """Condition on past evaluations; kernel.amplitude must be the new data set's own covariance."""
         X, tasks, labels = evaluations
         points, place = distinct(X)
@@ -217,7 +217,7 @@ class JointModel:
         cls,
         kernel: Kernel,
         covariance: Array,
-        evaluations: Evaluations,
+        evaluations: PastEvaluations,
         label: Labeller,
         *,
         max_rows: int,
@@ -229,7 +229,7 @@ class JointModel:
 
     @property
     def notes(self) -> str:
-        """What the model learned from. The cost of a step grows with the number of distinct configurations."""
+        """The size of the training data. The cost of a step grows with the number of distinct configurations."""
         of = "all" if self.rows == self.total else f"{self.rows:,} (a seeded sample) of"
         return f"{of} {self.total:,} past evaluations, {len(self.prior.points):,} distinct configurations"
 

@@ -1,4 +1,4 @@
-"""MKLGP: one Gaussian process over all data sets, with a kernel that weighs what all and what similar ones share.
+"""MKLGP: one Gaussian process over all data sets; one part of its kernel is shared by all, one by similar ones.
 
 Yogatama, Mann: Efficient transfer learning method for automatic hyperparameter tuning (2014); Wistuba et al. (2015a),
 section V-A. Losses are standardised per data set, and the kernel is a linear combination of an SE-ARD kernel over
@@ -35,7 +35,7 @@ from headstart.gp.linalg import cholesky, inverse, solve_cholesky
 from headstart.history import Features
 from headstart.space import Space
 from headstart.surrogates.base import need_history, standardise
-from headstart.surrogates.joint import Evaluations, JointModel, Labels, check_rows, task_vectors
+from headstart.surrogates.joint import JointModel, Labels, PastEvaluations, check_rows, task_vectors
 from headstart.transfer.models import TaskModels
 
 APART = 1e6  # |m − m'|² without meta-features, where the kernel of data sets is 0
@@ -46,7 +46,7 @@ STEPS = 60  # of L-BFGS-B; a guess
 
 @dataclass(frozen=True)
 class MKLGP:
-    """mklgp: losses standardised per data set, then one Gaussian process for what all and what similar data sets share.
+    """mklgp: losses standardised per data set, then one Gaussian process with a kernel of two parts (see above).
 
     max_rows: how many past evaluations to train on; a random sample if there are more. fit_rows: the same for fitting
     the weights of the kernel.
@@ -64,7 +64,7 @@ class MKLGP:
         self, space: Space, models: TaskModels | None, *, features: Features | None, rng: np.random.Generator
     ) -> JointModel:
         models = need_history(models, "mklgp")
-        evaluations = Evaluations.of(models, deviations)
+        evaluations = PastEvaluations.of(models, deviations)
         squares = task_squares(task_vectors(models, features), len(models))
         lengthscales = models.kernel.lengthscales
         few = evaluations.sample(self.fit_rows, rng=rng)

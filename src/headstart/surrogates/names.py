@@ -34,6 +34,6 @@ def resolve_surrogate(surrogate: Any) -> Surrogate:
     if surrogate not in SURROGATES:
         names = sorted(SURROGATES)
         raise ArgumentError(
-            f"there is no surrogate {surrogate!r}{closest(surrogate, names)} (there are: {', '.join(names)})"
+            f"there is no surrogate {surrogate!r}{closest(surrogate, names)} (choose from: {', '.join(names)})"
         )
     return SURROGATES[surrogate]()

@@ -9,9 +9,9 @@ The original trains a single ranker for all data sets, with an RBF kernel over c
 pairs within data sets only. With the linear kernel of the later papers, the meta-features cancel within a pair, and a
 single ranker would rank configurations the same on every data set. Hence one ranker per data set.
 
-A linear score has its best value at an edge of the space, wherever the data set has its own. SCoT's first proposals lie
-there twice as often as the best configurations do. `ranking="plain"` learns the ranks of the losses directly and begins
-far better (`benchmarks/scot_ranking.py`). The default follows the papers.
+A linear score is always best at an edge of the space, even if the data set's best configuration is not. SCoT's first
+proposals lie there twice as often as the best configurations do. `ranking="plain"` learns the ranks of the losses
+directly and begins far better (`benchmarks/scot_ranking.py`). The default follows the papers.
 
 | symbol | name     | shape  | meaning                                                           |
 | ------ | -------- | ------ | ----------------------------------------------------------------- |
@@ -35,7 +35,7 @@ from headstart.gp import Bounds, Fit, Kernel, SquaredExponential, fit_kernel
 from headstart.history import Features
 from headstart.space import Space
 from headstart.surrogates.base import need_history, standardise
-from headstart.surrogates.joint import Evaluations, JointModel, Labeller, Labels, check_rows, task_vectors
+from headstart.surrogates.joint import JointModel, Labeller, Labels, PastEvaluations, check_rows, task_vectors
 from headstart.transfer.models import TaskModels
 
 RANKINGS = ("linear", "plain")
@@ -51,7 +51,7 @@ class SCoT:
     ranking: "linear", the scores of a linear SVMRank, as published, or "plain", the ranks themselves.
     C: cost of a misranked pair, relative to the size of w. max_rows: how many past evaluations to train on; a random
     sample if there are more. fit_rows: the same for fitting the hyperparameters.
-    If the new data set shares no meta-features with the history, the process knows configurations only.
+    If the new data set shares no meta-features with the history, the process sees configurations only.
     """
 
     C: float = 10.0
@@ -73,10 +73,12 @@ class SCoT:
     ) -> JointModel:
         models = need_history(models, "scot")
         label = self._labeller(models, int(rng.integers(2**32)))
-        evaluations = Evaluations.of(models, label)
+        evaluations = PastEvaluations.of(models, label)
         M = task_vectors(models, features)
         if M is None:
-            log.info("scot: the new task shares no meta-features with the history, so data sets differ only by trials")
+            log.info(
+                "scot: the new task shares no meta-features with the history, so the process sees configurations only"
+            )
             M = np.zeros((len(models) + 1, 0))
         few = evaluations.sample(self.fit_rows, rng=rng)
         kernel, covariance = split(fit_joint(few.X, M[few.tasks], few.labels, rng=rng), space.width, M)

@@ -23,11 +23,11 @@ import numpy as np
 from headstart._support.types import Array
 from headstart.surrogates.base import ROUNDING
 
-# Nothing but the tests backs these numbers.
+# Guesses, backed only by the tests.
 POWERS = (-1.0, 3.0)  # range of the power, symmetric about the identity
 POWER_STEP = 0.05
-FAR = 1e6  # t is clipped here, so that penalties of any size leave the ordinary losses apart
-BEYOND = 1e12  # −t is clipped here, so that very low losses stay apart and their powers finite
+FAR = 1e6  # t is clipped here, so that penalties of any size leave the ordinary losses distinct
+BEYOND = 1e12  # −t is clipped here, so that very low losses stay distinct and their powers finite
 HUGE = 1e300  # losses are clipped here, so that differences stay finite
 FLAT = 1e-6  # a quartile distance below this share of the best loss's gain on the median counts as 0
 

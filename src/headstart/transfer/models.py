@@ -34,7 +34,7 @@ MOST_CANDIDATES = 2000  # candidates, half of them from the history, plus each t
 
 @dataclass(frozen=True)
 class NewTask:
-    """All that is known without a history."""
+    """The new task when there is no history."""
 
     space: Space
     allowed: Array | None = None  # V of the only configurations that may be proposed, if they are limited

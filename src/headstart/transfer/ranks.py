@@ -13,15 +13,15 @@ from headstart._support.types import Array
 from headstart.errors import ArgumentError
 
 
-def discordant_share(F: Array, G: Array | None = None) -> Array:
+def discordant_share(F: Array, others: Array | None = None) -> Array:
     """Share of ordered pairs of configurations that two tasks rank differently (SIM eq. 4; LI eq. 17).
 
-    F (m, s), G (m, t): losses of m configurations on s and t tasks → (s, t); without G, (s, s).
+    F (m, s), others (m, t): losses of m configurations on s and t tasks → (s, t); without others, (s, s).
     Summed over pairs, the exclusive or is |a| + |b| − 2 a·b, where a and b are 1 for the pairs with f(λ_k) > f(λ_l).
     """
     m = len(F)
     A = ordered_pairs(F)
-    B = A if G is None else ordered_pairs(G)
+    B = A if others is None else ordered_pairs(others)
     if m < 2:
         return np.zeros((A.shape[1], B.shape[1]))
     both = A.T @ B

@@ -26,7 +26,7 @@ SOFTNESS = 0.3  # σ of `rank_weights`: the difference of stretched losses at wh
 SHARPNESS = 2.0  # τ of `rank_weights`: how much one more result changes the weights
 
 # The grid and the limits of `feature_weights`; all are guesses.
-LENGTHS = (0.25, 0.5, 1.0, 2.0, 4.0)  # squared length-scales, in units of the median squared distance between tasks
+LENGTHS = (0.25, 0.5, 1.0, 2.0, 4.0)  # squared lengthscales, in units of the median squared distance between tasks
 RIDGES = (0.1, 0.3, 1.0, 3.0, 10.0)
 FEWEST_TASKS = 4  # with fewer tasks, weights are equal
 FARTHEST = 3.0  # meta-features of the new task are clipped at this many standard deviations
@@ -95,7 +95,7 @@ def weights_by_features(models: TaskModels, features: Features | None) -> Array:
 def feature_weights(F: Array, M: Array, new: Array) -> Array:
     """Weights w, summing to 1, with which F w predicts the surface of the new task from its meta-features.
 
-    Kernel ridge regression of whole surfaces F (m, T) on standardised meta-features M (T, n). Length-scale and ridge
+    Kernel ridge regression of whole surfaces F (m, T) on standardised meta-features M (T, n). Lengthscale and ridge
     minimise the leave-one-task-out error, in closed form. If none of them beats equal weights, the weights are equal.
     """
     T = F.shape[1]
@@ -115,8 +115,8 @@ def feature_weights(F: Array, M: Array, new: Array) -> Array:
             inverse = np.linalg.inv(K + ridge * np.eye(T))
             level = inverse.sum(axis=1) / inverse.sum()
             H = K @ inverse
-            S = H + np.outer(1 - H.sum(axis=1), level)  # row D: the weights with which F predicts task D
-            error = np.mean(((F - F @ S.T) / (1 - np.diag(S))) ** 2)  # each task predicted without itself
+            smoother = H + np.outer(1 - H.sum(axis=1), level)  # row D: the weights with which F predicts task D
+            error = np.mean(((F - F @ smoother.T) / (1 - np.diag(smoother))) ** 2)  # each task predicted without itself
             if error < best:
                 raw = k @ inverse
                 best, weights = error, raw + (1 - raw.sum()) * level

@@ -12,7 +12,7 @@ objective       the search space of an objective, inferred from its trials
 reservations    how workers on one study share a start
 search          the next configuration of one study
 sampler         HeadstartSampler
-queue           enqueue, describe, and the account of which starts ran
+queue           enqueue, describe, and the account of how a start ran
 """
 
 from __future__ import annotations

@@ -157,7 +157,7 @@ def placed(space: Space, configs: Sequence[Params]) -> tuple[Array, Mask, Mask]:
     """Trials' parameters as V of a space, the rows that fit the space, and the cells that were filled in.
 
     Numbers out of range move to the bound, missing parameters take the middle of their range, and inactive ones are
-    left out. A row does not fit if it has a choice that the space lacks.
+    dropped. A row does not fit if it has a choice that the space lacks.
     """
     V = np.full((len(configs), len(space)), np.nan)
     fits, filled = np.ones(len(configs), dtype=bool), np.zeros(V.shape, dtype=bool)

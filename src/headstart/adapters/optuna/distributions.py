@@ -17,7 +17,7 @@ from optuna.distributions import (
 from headstart.errors import HeadstartError, SpaceError
 from headstart.space import Categorical, Float, Int, Parameter, as_space
 from headstart.space.parameters import as_number, choice_key
-from headstart.space.reconciliation import carried
+from headstart.space.reconciliation import converted
 
 
 def to_distributions(space: Any) -> dict[str, BaseDistribution]:
@@ -84,7 +84,7 @@ def _common_step(ranges: Sequence[Float | Int], numbers: Sequence[float]) -> flo
 def fitted(value: Any, distribution: BaseDistribution) -> Any:
     """The value, moved into the distribution's range if necessary; an error if the distribution cannot take it."""
     parameter = parameter_of(distribution)
-    v = np.nan if parameter is None else carried(value, parameter)
+    v = np.nan if parameter is None else converted(value, parameter)
     if parameter is None or np.isnan(v):
         raise SpaceError(f"{value!r} is not in {distribution}")
     if isinstance(distribution, CategoricalDistribution):

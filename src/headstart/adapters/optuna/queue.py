@@ -1,4 +1,4 @@
-"""For studies with another sampler: a start in the study's queue, and the account of which starts ran."""
+"""For studies with another sampler: a start in the study's queue, and an account of how it ran."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Queued:
     """The result of `enqueue`; print it for a summary.
 
     queued: positions in the start of the configurations that are now queued. skipped: the other positions, with the
-    reason. changes: what became of each parameter in the objective's space; None if the space is unknown.
+    reason. changes: how each parameter was converted to the objective's space; None if the space is unknown.
     random_left: how many random trials the study's sampler will still run on its own.
     """
 
@@ -154,7 +154,7 @@ class Tried:
 
 @dataclass(frozen=True)
 class Account:
-    """How many of a study's starts ran and how good they were; print it for a summary."""
+    """How many configurations of a study's start ran and how good they were; print it for a summary."""
 
     study: str
     direction: str
@@ -162,7 +162,7 @@ class Account:
     tried: list[Tried]
     best: tuple[int, float] | None  # number and value of the study's best trial
     trials: int  # complete ones
-    better: int  # complete trials that beat every start
+    better: int  # complete trials that beat the whole start
 
     @property
     def ran(self) -> int:
@@ -200,7 +200,7 @@ class Account:
         first = self.best_start
         if first is None or self.best is None:
             return text + "; none has a result."
-        text += f". The best of them, start {first.start} in trial {first.trial}, gave {first.value:.6g}"
+        text += f". The best of them, number {first.start} in trial {first.trial}, gave {first.value:.6g}"
         if not self.better:
             return text + f", the best of all {self.trials} complete trials."
         number, value = self.best

@@ -26,7 +26,7 @@ from headstart.adapters.optuna.trials import PastTrial
 from headstart.errors import EmptyHistoryError, HistoryError
 from headstart.history import History
 from headstart.history.evaluations import Evaluations
-from headstart.history.formats import took_and_left
+from headstart.history.formats import read_and_skipped
 from headstart.space import Parameter, Space, as_space
 
 Trials: TypeAlias = dict[str, tuple[PastStudy, list[PastTrial]]]  # by the name of the task
@@ -238,10 +238,10 @@ def _history(space: Space, trials: Trials, direction: str, skipped: _Skipped, wh
             direction=direction,
         )
     )
-    took = f"{counted(int(keep.sum()), 'trial')} of {_studies(len(history))} from {where}"
+    read = f"{counted(int(keep.sum()), 'trial')} of {_studies(len(history))} from {where}"
     if n := int((keep & failed).sum()):
-        took += f"; {counted(n, 'failed trial')} counted as the worst seen"
-    return history.with_notes(*took_and_left(took, skipped.lines()))
+        read += f"; {counted(n, 'failed trial')} counted as the worst seen"
+    return history.with_notes(*read_and_skipped(read, skipped.lines()))
 
 
 def _note_filled(space: Space, filled: Mask, skipped: _Skipped) -> None:

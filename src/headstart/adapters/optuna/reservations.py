@@ -36,7 +36,7 @@ PAUSES = (0.02, 0.5)  # seconds between two checks: the first and the longest pa
 class Reservation:
     """The configuration that a trial will try.
 
-    origin: as in `headstart.search.optimizer.Trial`, or "none" if nothing is proposed. start: which configuration of
+    origin: as in `headstart.search.trials.Trial`, or "none" if nothing is proposed. start: which configuration of
     the start it is, from 0; None if it is not part of the start.
     """
 

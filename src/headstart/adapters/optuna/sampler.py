@@ -19,6 +19,7 @@ from optuna.storages import BaseStorage
 from optuna.trial import FrozenTrial, TrialState
 
 from headstart._support.arguments import whole
+from headstart._support.direction import VERBS
 from headstart._support.log import log
 from headstart.adapters.optuna.attributes import CHANGED, ENDED, RESERVATION, START, STARTS, features_in
 from headstart.adapters.optuna.distributions import fitted
@@ -36,7 +37,6 @@ from headstart.surrogates.base import Acquisition
 from headstart.surrogates.names import resolve_surrogate
 
 N_INIT = 10  # trials of a learned start, by default
-VERBS = {"minimize": "minimises", "maximize": "maximises"}
 
 
 class HeadstartSampler(BaseSampler):
@@ -75,7 +75,7 @@ class HeadstartSampler(BaseSampler):
         if n_init is not None:
             n_init = whole("n_init", n_init, 1)
         if self._start is None:
-            resolve_strategy(init, history=past is not None)  # raises an error for a bad one
+            resolve_strategy(init, history=past is not None)  # fails early if there is no such strategy
         if resolve_surrogate(surrogate).needs_history and (past is None or isinstance(past, Start)):
             raise ArgumentError(
                 f"surrogate={surrogate!r} learns from past runs", "name past studies with {past}, or use surrogate='gp'"
@@ -224,7 +224,7 @@ class HeadstartSampler(BaseSampler):
 
 
 def _checked_past(past: Any, studies: str | Sequence[str] | None) -> Any:
-    """The past itself, after checking that it exists."""
+    """`past` itself, after checking that it exists."""
     if past is None or isinstance(past, (History, Start)):
         if studies is not None:
             kind = "None" if past is None else f"a {type(past).__name__}"

@@ -38,7 +38,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Known:
-    """What is known before the first trial. space: the objective's; None infers it."""
+    """Everything known before the first trial. space: the objective's; None infers it."""
 
     history: History | None
     start: Start | None
@@ -111,7 +111,7 @@ class Search:
     # -- learning from the history ---------------------------------------------------------------------------
 
     def _optimizer_for(self, space: Space) -> Optimizer:
-        """The optimizer for this space. It is made anew, and learns anew, only when the space has changed."""
+        """The optimiser for this space. It is built and trained again only when the space has changed."""
         if self._optimizer is None or self._optimizer.space != space:
             history = self._history_in(space)
             settings, known = self.settings, self.known
@@ -138,9 +138,9 @@ class Search:
         converted = self._converted("history", history.space, space, lambda: history.moved_to(space))
         if converted is None:
             return None
-        moved, changes = converted
+        in_space, changes = converted
         self._log_changes("history", changes)
-        return moved
+        return in_space
 
     # -- converting to the objective's space -----------------------------------------------------------------
 
@@ -159,7 +159,7 @@ class Search:
         return None
 
     def _log_changes(self, what: str, changes: Sequence[Change]) -> None:
-        """A table of what became of the parameters. Each line is logged once."""
+        """Log how the parameters changed, as a table. Each line is logged only once."""
         new = [change for change in changes if change.altered and change not in self._logged]
         self._logged.update(new)
         if new:
@@ -172,7 +172,7 @@ def _told(space: Space, configs: Sequence[Params], known: Array) -> Told:
 
 
 def _with_reserved_starts(space: Space, told: Told, found: Sequence[Other]) -> Told:
-    """Starts count as tried even if their trial had to change them."""
+    """Configurations of the start count as tried even if their trial had to change them."""
     reservations = [(o.reservation, o.config) for o in found if o.reservation and o.reservation.start is not None]
     reserved = [reservation.config for reservation, config in reservations if reservation.config != config]
     for v in _told(space, reserved, np.full(len(reserved), np.nan)).V:

@@ -48,7 +48,7 @@ def _direction(direction: StudyDirection) -> str:
     return direction.name.lower()
 
 
-# -- the studies of a past -----------------------------------------------------------------------------------
+# -- past studies ----------------------------------------------------------------------------------------------
 
 
 def is_past(past: Any) -> bool:
@@ -60,7 +60,7 @@ def is_past(past: Any) -> bool:
 
 @contextmanager
 def opened(past: Any, patterns: str | Sequence[str] | None = None) -> Iterator[list[PastStudy]]:
-    """The studies of a past, sorted by name. Connections opened for them are closed afterwards."""
+    """The past studies, sorted by name. Connections opened for them are closed afterwards."""
     with ExitStack() as stack:
         try:
             studies = [study for part in _parts(past) for study in _studies(part, stack)]
@@ -122,7 +122,7 @@ def _matching(studies: list[PastStudy], patterns: str | Sequence[str] | None, pa
 
 def no_study(past: Any, name: str, names: Sequence[str]) -> str:
     """A sentence for an error: there is no study of this name, but these."""
-    there = closest(name, names) or (f"; there are {some(names)}" if names else "")
+    there = closest(name, names) or (f"; its studies are {some(names)}" if names else "")
     return f"{describe(past)} holds no study {name!r}{there}"
 
 
@@ -149,7 +149,7 @@ def _open_url(where: str) -> BaseStorage:
     except sqlalchemy.exc.ArgumentError:
         raise ArgumentError(f"{where!r} is not a storage URL such as sqlite:///runs.db") from None
     if scheme not in SCHEMES:
-        hint = closest(scheme, SCHEMES) or f"; there are {', '.join(SCHEMES)}"
+        hint = closest(scheme, SCHEMES) or f"; use {', '.join(SCHEMES)}"
         raise ArgumentError(f"{hidden(where)} has the unknown scheme {scheme!r}{hint}")
     file = url.database if scheme == "sqlite" else None
     if file and not file.startswith(("file:", ":memory:")) and not Path(file).is_file():
@@ -216,7 +216,7 @@ def hidden(url: str) -> str:
 
 
 def describe(past: Any) -> str:
-    """A past as part of a sentence."""
+    """The argument `past` in words, for messages."""
     if isinstance(past, (str, os.PathLike)):
         return hidden(os.fspath(past))
     if isinstance(past, Study):

@@ -5,11 +5,11 @@ A cell combines a feature value with its label, without names or units:
 | symbol | name     | meaning                                                                              |
 | ------ | -------- | ------------------------------------------------------------------------------------ |
 | x_ij   | `values` | value of row i in column j, minus the column's mean, divided by its standard deviation |
-| m_cj   | `means`  | mean of column j over the rows of class c: a class is known by where it lies          |
+| m_cj   | `means`  | mean of column j over the rows of class c: a class is identified by its position      |
 | p_c    | `shares` | share of class c among the rows                                                      |
 
 The cell of row i with class c is (x_ij, m_cj, p_c), whatever the name of the class and the number of classes. A
-categorical column becomes the indicators of its categories. Missing cells are left out.
+categorical column becomes the indicators of its categories. Missing cells are skipped.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ def _single(numbers: Array) -> Floats:
 
 
 def standardised(raw: Array) -> Array:
-    """Columns with mean 0 and standard deviation 1, clipped to ±5; constant columns are left out.
+    """Columns with mean 0 and standard deviation 1, clipped to ±5; constant columns are dropped.
 
     If all columns are constant, the result is one column of zeros.
     """

@@ -229,7 +229,7 @@ def _parts(data: DataSet) -> Iterator[DataSet]:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Gives the same result on every machine, and leaves other cores alone."""
+    """Run torch on one thread: the same result on every machine, and the other cores stay free."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:

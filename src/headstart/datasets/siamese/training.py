@@ -175,7 +175,7 @@ class _Job:
         self.recent = []
         if not math.isfinite(held_out):
             raise ArgumentError(
-                f"the loss is not finite after {self.step} steps", "lower the learning rate with {rate}"
+                f"the loss is no longer finite after {self.step} steps", "lower the learning rate with {rate}"
             )
         self.since += 1
         if held_out < self.lowest:

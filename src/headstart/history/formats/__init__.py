@@ -8,6 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 
-def took_and_left(took: str, left: Sequence[str]) -> tuple[str, str]:
-    """The first two notes of every history that was read from elsewhere."""
-    return f"took {took}", f"left out {'; '.join(left) or 'nothing'}"
+def read_and_skipped(read: str, skipped: Sequence[str]) -> tuple[str, str]:
+    """The first two notes of a history: what was read from its source, and what was skipped there."""
+    return f"read {read}", f"skipped {'; '.join(skipped) or 'nothing'}"

@@ -25,7 +25,7 @@ from headstart.history.formats.frames import Source, read_frame, to_frame
 from headstart.history.reading import Reading
 from headstart.space import Categorical, as_space
 
-EMPTY = {"", "nan", "NaN", "NA", "<NA>"}  # cells that hold nothing
+EMPTY = {"", "nan", "NaN", "NA", "<NA>"}  # cells that count as empty
 TRUTHS = {"True": True, "False": False, "true": True, "false": False}
 
 
@@ -58,9 +58,9 @@ def read_csv(
     notes = []
     if how.columns != given.columns:
         extra = ", ".join(name for role, name in how.columns.items() if role not in given.columns)
-        notes.append(f"took the last columns as History.save writes them: {extra}")
+        notes.append(f"read the last columns as History.save writes them: {extra}")
     if text.nameless:
-        notes.append(f"left out {counted(text.nameless, 'column')} without a name")
+        notes.append(f"skipped {counted(text.nameless, 'column')} without a name")
     if not text.complete:
         notes.append(f"the last line of {text.source.name} has no line end; check that it is complete")
     frame = pd.DataFrame({name: column.parsed(_kind(name, how)) for name, column in text.columns.items()})
@@ -93,7 +93,7 @@ class Text:
 
 
 def _read_text(path: Path) -> Text:
-    """The file in one pass; rejects other separators, double columns and torn rows."""
+    """The file in one pass; rejects other separators, duplicate columns and incomplete rows."""
     with path.open(newline="", encoding="utf-8-sig") as file:
         lines = _Lines(file)
         reader = csv.reader(lines, strict=True)
@@ -202,7 +202,7 @@ def _as_number(text: str) -> float | str | None:
     """The number that a cell holds; any other text stays text."""
     if text.strip() in EMPTY:
         return None
-    if "_" in text or not text.isascii():  # Python reads 64_32 as a number, people do not
+    if "_" in text or not text.isascii():  # Python reads 64_32 as a number, but here it is text
         return text
     try:
         return float(text)

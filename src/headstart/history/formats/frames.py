@@ -57,11 +57,11 @@ def read_frame(
     values = _numbers(frame, how.value, source)
     V, surplus = space.parse(frame, row_name=source.row, first=source.first)
     by_task, unused = _read_features(features, set(tasks))
-    left = [f"{counted(int(bad.sum()), 'value')} of {name!r} where it is inactive" for name, bad in surplus.items()]
+    skipped = [f"{counted(int(bad.sum()), 'value')} of {name!r} where it is inactive" for name, bad in surplus.items()]
     if others := [str(c) for c in frame.columns if c not in {*how.columns.values(), *space}]:
-        left.append(f"the columns {some(others)}")
+        skipped.append(f"the columns {some(others)}")
     if unused:
-        left.append(f"the features of {some(unused)}, which are not among the tasks")
+        skipped.append(f"the features of {some(unused)}, which are not among the tasks")
     direction = how.direction or "minimize"
     return Evaluations(
         space,
@@ -75,7 +75,7 @@ def read_frame(
         info=info or {},
         notes=notes,
         source=source.name,
-        left_out=left,
+        skipped=skipped,
     )
 
 
@@ -99,7 +99,7 @@ def _check_columns(frame: pd.DataFrame, needed: Sequence[str], how: Reading, sou
         raise HistoryError(f"{source.name} has the column {twice[0]!r} more than once")
     if shared := [name for name in needed if needed.count(name) > 1]:
         raise HistoryError(
-            f"the column {shared[0]!r} is asked for twice",
+            f"the column {shared[0]!r} is used twice",
             "the task, the value and every parameter need a column of their own",
         )
     if absent := [name for name in needed if name not in there]:

@@ -50,7 +50,7 @@ def read_hpob(path: str | os.PathLike[str], search_space: str | None = None, *, 
         np.ones(len(y), dtype=np.int64),
         direction="maximize",
         source=f"search space {search_space!r}",
-        left_out=[counted(len(data) - 1, "other search space")] if len(data) > 1 else [],
+        skipped=[counted(len(data) - 1, "other search space")] if len(data) > 1 else [],
     )
 
 

@@ -35,7 +35,7 @@ def sources() -> list[str]:
     there = [source for source in images.SOURCES if _is_there(source)]
     if len(there) > 1:
         return there
-    print("without Fig. 9: it needs images of at least two sources", file=sys.stderr)
+    print("skipped Fig. 9: it needs images of at least two sources", file=sys.stderr)
     return []
 
 
@@ -43,7 +43,7 @@ def _is_there(source: str) -> bool:
     try:
         images.whole(source)
     except MissingPackageError as error:
-        print(f"without {source}: {error}", file=sys.stderr)
+        print(f"skipped {source}: {error}", file=sys.stderr)
         return False
     return True
 
