@@ -13,6 +13,7 @@ import sys
 import time
 
 import optuna
+import sqlalchemy
 
 import headstart as hs
 from past_studies import svm
@@ -25,12 +26,24 @@ def open_storage(where: str) -> optuna.storages.BaseStorage:
     return optuna.storages.JournalStorage(optuna.storages.journal.JournalFileBackend(where))
 
 
+def wait_for_heartbeat(storage: optuna.storages.BaseStorage, trial: int) -> None:
+    """Return once the trial's first heartbeat is stored: without one, Optuna never declares a dead trial stale."""
+    query = sqlalchemy.text("SELECT COUNT(*) FROM trial_heartbeats WHERE trial_id = :trial")
+    engine = getattr(storage, "_backend", storage).engine
+    for _ in range(600):
+        with engine.connect() as connection:
+            if connection.execute(query, {"trial": trial}).scalar():
+                return
+        time.sleep(0.05)
+
+
 def work(where: str, trials: int, start: str | None, deadly: int) -> None:
     objective = svm(1.2)
 
     def evaluate(trial: optuna.Trial) -> float:
         loss = objective(trial)
         if trial.number == deadly:
+            wait_for_heartbeat(storage, trial._trial_id)
             os.kill(os.getpid(), signal.SIGKILL)
         time.sleep(0.05)
         return loss
