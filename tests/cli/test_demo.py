@@ -40,7 +40,7 @@ def test_only_the_learned_search_has_a_history(history: hs.History) -> None:
 
 def test_curves_hold_the_best_error_of_the_trained_models(history: hs.History) -> None:
     outcome = demo.run("wine", trials=3, repeats=2, history=history)
-    assert outcome.past.tasks == ["a", "b", "c"]
+    assert outcome.others.tasks == ["a", "b", "c"]
     part = svm.split(datasets.load("wine"))
     assert svm.evaluate(part, outcome.best_config)[0] == outcome.best_error
     for curve in outcome.curves.values():

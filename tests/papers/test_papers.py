@@ -89,8 +89,8 @@ def test_a_search_is_what_the_public_interface_gives(history: hs.History, surrog
 
 def test_only_the_coarse_grid_of_the_others_is_seen(history: hs.History) -> None:
     new = left_out(history, "t0", 0)
-    assert "t0" not in new.past.tasks
-    assert len(new.past.V) == 4
+    assert "t0" not in new.known.tasks
+    assert len(new.known.V) == 4
     assert len(new.table) == 49
 
 

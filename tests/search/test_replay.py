@@ -49,8 +49,8 @@ def test_every_value_is_that_of_the_table(history: hs.History) -> None:
 
 
 def test_the_left_out_task_is_not_in_the_history_that_searches_learn_from(history: hs.History) -> None:
-    assert LeftOut(history, "t0", 0).past.tasks == ["t1", "t2", "t3"]
-    assert LeftOut(history, "t0", 0, others=history.only(["t0", "t3"])).past.tasks == ["t3"]
+    assert LeftOut(history, "t0", 0).known.tasks == ["t1", "t2", "t3"]
+    assert LeftOut(history, "t0", 0, others=history.only(["t0", "t3"])).known.tasks == ["t3"]
     assert len(LeftOut(history, "t0", 0, others=history.only(["t0", "t3"])).table) == 15
 
 

@@ -244,26 +244,26 @@ def resolve(estimator: BaseEstimator, space: Any, history: History | str | None)
     Ranges and choices of the history may still differ from the space. The optimiser converts them.
     """
     if space is None and history is None:
-        past = _prefixed(library.load("svm"), _svc_prefix(estimator))
-        return past.space, past
+        renamed = _prefixed(library.load("svm"), _svc_prefix(estimator))
+        return renamed.space, renamed
     known = _loaded(history)
     if space is None:
         assert known is not None
-        past = _prefixed(known, _prefix(estimator, known.space))
-        return past.space, past
+        renamed = _prefixed(known, _prefix(estimator, known.space))
+        return renamed.space, renamed
     found = read_space(space)
     _check_names(estimator, found)
     return found, None if known is None else _with_full_names(known, found)
 
 
 def _loaded(history: History | str | None) -> History | None:
-    past = library.load(history) if isinstance(history, str) else history
-    if past is not None and not isinstance(past, History):
+    found = library.load(history) if isinstance(history, str) else history
+    if found is not None and not isinstance(found, History):
         raise ArgumentError(
             f"history must be a History, the name of a shipped one ({', '.join(library.names())}) or None, "
             f"but got {history!r}"
         )
-    return past
+    return found
 
 
 def _steps(estimator: BaseEstimator) -> dict[str, Any]:

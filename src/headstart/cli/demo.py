@@ -51,9 +51,9 @@ class RandomSearch:
 
 
 SEARCHES: Mapping[str, Callable[[History, np.random.Generator], Search]] = {
-    RANDOM: lambda past, rng: RandomSearch(past.space, rng),
-    COLD: lambda past, rng: Optimizer(past.space, n_init=5, seed=int(rng.integers(2**32))),
-    LEARNED: lambda past, rng: Optimizer(past.space, history=past, n_init=5, seed=int(rng.integers(2**32))),
+    RANDOM: lambda others, rng: RandomSearch(others.space, rng),
+    COLD: lambda others, rng: Optimizer(others.space, n_init=5, seed=int(rng.integers(2**32))),
+    LEARNED: lambda others, rng: Optimizer(others.space, history=others, n_init=5, seed=int(rng.integers(2**32))),
 }
 
 
@@ -62,7 +62,7 @@ class Outcome:
     """The curves of the searches: for each, the best error after every trial, (repeats, trials)."""
 
     task: str
-    past: History
+    others: History
     curves: Mapping[str, Array]
     seed: int
     best_config: Config
@@ -90,16 +90,16 @@ def run(
     if task not in history.tasks:
         known = ", ".join(history.tasks)
         raise ArgumentError(f"the history has no task {task!r}{closest(task, history.tasks)} (choose from: {known})")
-    past = history.drop(task)
+    others = history.drop(task)
     objective = Objective(svm.split(datasets.load(task)))
     curves = {name: np.empty((repeats, trials)) for name in SEARCHES}
     with Progress(len(SEARCHES) * repeats * trials, "training") as progress:
         for repeat, stream in enumerate(np.random.SeedSequence(seed).spawn(repeats)):
             for name, search in SEARCHES.items():
                 rng = np.random.default_rng(stream)
-                curves[name][repeat] = best_so_far(search(past, rng), objective, trials, progress)
+                curves[name][repeat] = best_so_far(search(others, rng), objective, trials, progress)
     best = min(objective.results, key=lambda result: result[1])
-    return Outcome(task, past, curves, seed, *best)
+    return Outcome(task, others, curves, seed, *best)
 
 
 class Objective:
@@ -136,7 +136,7 @@ def table(outcome: Outcome) -> str:
     """The curves side by side, and the verdict."""
     means, (repeats, _) = outcome.means, outcome.shape
     lines = [
-        f"An SVM on {outcome.task}, tuned with a history of {len(outcome.past)} other data sets.",
+        f"An SVM on {outcome.task}, tuned with a history of {len(outcome.others)} other data sets.",
         f"Test error of the best so far, mean of {repeats} repeats:",
         "",
         "trials" + "".join(f"{name:>16}" for name in means),
@@ -160,7 +160,7 @@ def as_json(outcome: Outcome) -> dict[str, Any]:
     repeats, trials = outcome.shape
     return {
         "task": outcome.task,
-        "past_tasks": len(outcome.past),
+        "past_tasks": len(outcome.others),
         "trials": trials,
         "repeats": repeats,
         "seed": outcome.seed,
@@ -182,7 +182,7 @@ def draw(outcome: Outcome, path: Path) -> None:
         figures.curves(
             axes,
             lines,
-            title=f"Tuning an SVM on {outcome.task} with a history of {len(outcome.past)} other data sets",
+            title=f"Tuning an SVM on {outcome.task} with a history of {len(outcome.others)} other data sets",
             x="trials",
             y=f"test error of the best so far\n(mean of {repeats} repeats ± 1 standard error)",
         )

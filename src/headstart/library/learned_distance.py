@@ -45,16 +45,16 @@ def build(
     if history not in HISTORIES:
         raise ArgumentError(f"history must be one of {', '.join(HISTORIES)}, but got {history!r}")
     out = writable(out)
-    past = load(history)
+    runs = load(history)
     if only is not None:
-        if unknown := [name for name in only if name not in past.tasks]:
-            raise ArgumentError(f"there is no data set {unknown[0]!r} in {history}{closest(unknown[0], past.tasks)}")
-        past = past.only(only)
-    target = task_distances(past, "emd", rng=np.random.default_rng(seed))
+        if unknown := [name for name in only if name not in runs.tasks]:
+            raise ArgumentError(f"there is no data set {unknown[0]!r} in {history}{closest(unknown[0], runs.tasks)}")
+        runs = runs.only(only)
+    target = task_distances(runs, "emd", rng=np.random.default_rng(seed))
     folder = out.parent if work is None else Path(work)
     folder.mkdir(parents=True, exist_ok=True)
     model = train(
-        tables(past.tasks),
+        tables(runs.tasks),
         target,
         RECIPE,
         training,

@@ -267,8 +267,8 @@ def best_counts(history: History, task: str) -> Array | None:
     """
     new = left_out(history, task, 0)
     times = np.zeros(len(new.table))
-    for other in new.past.tasks:
-        place = new.table.place(new.past.best(other))
+    for other in new.known.tasks:
+        place = new.table.place(new.known.best(other))
         if place is None:
             return None
         times[place] += 1

@@ -71,7 +71,7 @@ class LeftOut:
     described: bool = True
 
     @cached_property
-    def past(self) -> History:
+    def known(self) -> History:
         """The history that searches learn from."""
         return (self.history if self.others is None else self.others).drop(self.task)
 
@@ -82,7 +82,7 @@ class LeftOut:
     def optimizer(self, init: Any, n: int, surrogate: Any = "auto") -> Optimizer:
         return Optimizer(
             self.history.space,
-            history=self.past,
+            history=self.known,
             init=init,
             n_init=n,
             surrogate=surrogate,

@@ -31,8 +31,8 @@ def learn(
     n, seed = whole("n", n, 1), whole("seed", seed, 0)
     if n > history.space.size:
         raise ArgumentError(f"n={n}, but the space has only {history.space.size:,.0f} configurations")
-    past_rng, rng = (np.random.default_rng([seed, i]) for i in range(2))
-    models = TaskModels(history, rng=past_rng)
+    models_rng, rng = (np.random.default_rng([seed, i]) for i in range(2))
+    models = TaskModels(history, rng=models_rng)
     run = resolve_strategy(method).begin(models, n=n, features=features, rng=rng)
     told = Told.nothing(history.space)
     for _ in range(n):

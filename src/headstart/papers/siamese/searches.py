@@ -59,14 +59,14 @@ def experiment(setting: str, there: Sequence[str], effort: Effort, seed: int) ->
     trained = [source for source in there if source not in left_out]
     history = library.load("resnet")
     names = [f"{source}-{k:02d}" for source in trained for k in range(1, effort.subsets + 1)]
-    past = history.only([name for name in names if name in history.tasks])
-    target = task_distances(past, "emd", rng=np.random.default_rng(seed))
+    runs = history.only([name for name in names if name in history.tasks])
+    target = task_distances(runs, "emd", rng=np.random.default_rng(seed))
     recipe = Recipe("images", (1, images.SIZE, images.SIZE), PUBLISHED, points=20)
     training = Training(pairs=16, steps=effort.steps[2], every=10, patience=5)
-    seen = {name: images.images(name)[0] for name in past.tasks}
+    seen = {name: images.images(name)[0] for name in runs.tasks}
     model = train(seen, target, recipe, training, seed=seed, progress=False)
     rows = loss_rows(setting, PUBLISHED, model.curve)
-    described = model.describe(past)
+    described = model.describe(runs)
     for source in left_out or trained:
         name = f"{source}-whole"
         problem = f"{name}, {'known' if source in trained else 'unknown'} source"
@@ -80,12 +80,12 @@ def experiment(setting: str, there: Sequence[str], effort: Effort, seed: int) ->
     return rows
 
 
-def _search(method: str, past: History, table: Table, features: Mapping[str, float], trials: int, seed: int) -> Array:
+def _search(method: str, runs: History, table: Table, features: Mapping[str, float], trials: int, seed: int) -> Array:
     """The lowest error after 1, 2, … trials."""
     plain = Gaussian(own=True)  # ignores the history, so that only starts and prior mean make a difference
     optimizer = Optimizer(
         table.space,
-        history=past,
+        history=runs,
         init="rbi" if method == CONTROL else "random" if method.startswith("random") else "metric",
         n_init=K,
         surrogate="prior" if "prior" in method else plain,
