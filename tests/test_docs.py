@@ -77,7 +77,7 @@ if __name__ == "__main__":
 
 
 def test_the_evidence_table_of_the_readme_is_the_generated_one() -> None:
-    script = ROOT / "benchmarks" / "evidence_table.py"
+    script = ROOT / "benchmarks" / "trials_saved.py"
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     assert text.split("<!-- evidence: begin -->\n")[1].split("<!-- evidence: end -->")[0] == done.stdout

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -13,9 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from headstart import Categorical, Float, Int, Space
+from headstart import Categorical, Float, History, Int, Space
 from headstart.errors import ExhaustedError
 from headstart.search.loop import Result, minimize
 from headstart.search.optimizer import Optimizer
@@ -251,7 +253,7 @@ def test_every_acquisition_runs(acquisition: str, surrogate: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"acquisition": "ie"}, "acquisition must be one of auto, ei, log_ei, pi, lcb, but got 'ie'"),
+        ({"acquisition": "ie"}, "acquisition must be one of ei, log_ei, pi, lcb, but got 'ie'"),
         ({"surrogate": "gpp"}, "there is no surrogate 'gpp'.*gp"),
         ({"init": "randm"}, "there is no strategy 'randm'.*did you mean 'random'"),
         ({"init": "nbi"}, "pass a history with history=, or use init='random'"),
@@ -463,18 +465,18 @@ def test_a_state_that_does_not_fit_is_rejected(change: dict[str, Any], message: 
     optimizer.restore(state)
 
 
-def test_a_state_of_the_first_format_continues_with_the_criterion_it_had() -> None:
-    """Format 1 wrote "ei" for what is now "auto"."""
+def test_states_of_earlier_versions_continue_with_the_criterion_they_had() -> None:
+    """Format 1 wrote "ei"; the first states of format 2 wrote "auto" for the same."""
     first = Optimizer(PLANE, n_init=3, seed=4)
     for _ in range(5):
         config = first.ask()
         first.tell(config, loss(config))
-    old = {**first.state(), "format": 1, "acquisition": "ei"}
+    states = [{**first.state(), "format": 1}, {**first.state(), "acquisition": "auto"}]
     following = first.ask()
-    for acquisition in ("auto", "ei"):
-        assert Optimizer(PLANE, n_init=3, seed=4, acquisition=acquisition).restore(old).ask() == following
-    with pytest.raises(ValueError, match="the state has acquisition='ei', but this optimiser has acquisition='pi'"):
-        Optimizer(PLANE, n_init=3, seed=4, acquisition="pi").restore(old)
+    for state in states:
+        assert Optimizer(PLANE, n_init=3, seed=4).restore(state).ask() == following
+        with pytest.raises(ValueError, match=r"the state has acquisition=.*, but this optimiser has acquisition='pi'"):
+            Optimizer(PLANE, n_init=3, seed=4, acquisition="pi").restore(state)
 
 
 def test_a_strategy_object_that_learns_needs_a_history() -> None:
@@ -499,7 +501,7 @@ def test_the_seed_decides() -> None:
 
 PROGRAM = """
     import json
-    from headstart import Categorical, Float, Int, Space
+    from headstart import Categorical, Float, History, Int, Space
     from headstart.search.optimizer import Optimizer
 
     space = Space({
@@ -747,3 +749,28 @@ def test_the_state_of_a_search_that_was_all_start_is_that_of_such_an_optimizer()
     space = Space({"x": Float(0, 1)})
     state = minimize(lambda config: config["x"], space, n_trials=3, seed=1).state
     assert len(Optimizer(space, n_init=3, seed=1).restore(state).trials) == 3
+
+
+def test_a_search_explains_what_decides() -> None:
+    """The task that the new one repeats is named; without past runs, so is the surrogate."""
+    space = Space({"x": Float(0, 1), "y": Float(0, 1)})
+    configs = space.sample(30, seed=0)
+    rows = [
+        {"task": f"at {p}", **c, "loss": (c["x"] - p) ** 2 + (c["y"] - 0.5) ** 2}
+        for p in (0.1, 0.5, 0.9)
+        for c in configs
+    ]
+    history = History.from_frame(pd.DataFrame(rows), space, task="task", value="loss")
+    search = Optimizer(space, history, n_init=3, seed=0)
+    assert search.explain() == "No result yet: all 3 past tasks count, each with its share."
+    for _ in range(6):
+        config = search.ask()
+        search.tell(config, 7 + 1e3 * ((config["x"] - 0.9) ** 2 + (config["y"] - 0.5) ** 2))
+    assert re.match(
+        r"After 6 results, the past tasks (decide|have a weight)[^(]*(: |\()at 0\.9 \(\d+%\), ", search.explain()
+    )
+    planned = Optimizer(space, history, "li", 3, seed=0)
+    assert planned.explain() == "3 of the first 3 trials are still to come from the start: 'li'."
+    cold = Optimizer(space, n_init=1, seed=0)
+    cold.tell(cold.ask(), 1.0)
+    assert cold.explain() == "The surrogate 'gp' decides; there are no past runs."

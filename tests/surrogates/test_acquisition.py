@@ -196,5 +196,5 @@ def test_slopes_by_name(name: str) -> None:
 
 
 def test_unknown_names_are_errors() -> None:
-    with pytest.raises(ValueError, match="one of auto, ei, log_ei, pi, lcb, but got 'ucb'"):
+    with pytest.raises(ValueError, match="one of ei, log_ei, pi, lcb, but got 'ucb'"):
         Acquisition("ucb")

@@ -7,7 +7,7 @@ import pytest
 
 import headstart as hs
 from headstart.transfer.models import MOST_CANDIDATES, MOST_SHARED, TaskModels
-from headstart.transfer.surfaces import unstretch
+from headstart.transfer.ranks import normal_scores
 from histories import FINITE, FLAT, KINDS, make
 
 
@@ -37,27 +37,33 @@ def test_observed_losses_come_before_predictions(ragged):
         np.testing.assert_array_equal(F[others, t], predicted[others, t])
 
 
-def test_responses_use_the_surfaces_if_these_are_fitted_already(ragged):
+def test_responses_use_the_population_if_it_is_fitted_already(ragged):
+    """A score becomes the loss with that rank: a task's own scores give back its own losses."""
     models = models_of(ragged)
     V = FLAT.sample_values(5, rng=np.random.default_rng(1))
-    expected = unstretch(models.surfaces.at(FLAT.encode_values(V)))
-    np.testing.assert_array_equal(models.responses(V), expected)
+    scores = models.population.at(FLAT.encode_values(V))
+    F = models.responses(V)
     assert "surrogates" not in vars(models)
     assert "kernel" not in vars(models)
+    for t, task in enumerate(ragged):
+        known, losses = np.sort(normal_scores(task.losses)), np.sort(task.scaled())
+        above = np.searchsorted(known, scores[:, t])
+        low, high = losses[np.maximum(above - 1, 0)], losses[np.minimum(above, len(losses) - 1)]
+        assert np.all((low <= F[:, t]) & (F[:, t] <= high))
 
 
 def test_responses_use_the_plain_models_if_these_are_fitted_already(ragged):
     models = models_of(ragged)
     V = FLAT.sample_values(5, rng=np.random.default_rng(1))
     expected = models.predict(FLAT.encode_values(V))
-    _ = models.surfaces
+    _ = models.population
     np.testing.assert_array_equal(models.responses(V), expected)
 
 
-def test_surfaces_that_lack_a_task_do_not_make_responses(ragged, monkeypatch):
-    monkeypatch.setattr("headstart.transfer.surfaces.MOST_TASKS", 3)
+def test_a_population_that_lacks_a_task_does_not_make_responses(ragged, monkeypatch):
+    monkeypatch.setattr("headstart.transfer.population.MOST_TASKS", 3)
     models = models_of(ragged)
-    assert len(models.surfaces) == 3
+    assert len(models.population) == 3
     V = FLAT.sample_values(5, rng=np.random.default_rng(1))
     np.testing.assert_array_equal(models.responses(V), models.predict(FLAT.encode_values(V)))
 

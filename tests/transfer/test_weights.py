@@ -7,14 +7,7 @@ import pytest
 
 from headstart.errors import ArgumentError
 from headstart.transfer.models import TaskModels
-from headstart.transfer.weights import (
-    FEWEST_RESULTS,
-    feature_vectors,
-    feature_weights,
-    has_features,
-    is_unlike,
-    rank_weights,
-)
+from headstart.transfer.weights import feature_vectors, feature_weights, has_features, rank_weights
 from histories import FLAT, make
 
 
@@ -47,16 +40,6 @@ def test_few_tasks_and_unknown_features_get_equal_weights():
     np.testing.assert_array_equal(feature_weights(F[:, :3], M[:3], M[0]), 1 / 3)
     M[2] = np.nan
     np.testing.assert_array_equal(feature_weights(F, M, M[0]), 1 / 6)
-
-
-def test_a_task_that_reverses_every_ranking_is_unlike_the_past_tasks():
-    rng = np.random.default_rng(0)
-    truth = np.linspace(0, 1, 6)
-    F = truth[:, None] + 0.05 * rng.normal(size=(6, 10))
-    assert not is_unlike(F, truth)
-    assert is_unlike(F, -truth)
-    few = FEWEST_RESULTS - 1
-    assert not is_unlike(F[:few], -truth[:few])
 
 
 def test_a_missing_meta_feature_is_an_error_with_a_remedy():

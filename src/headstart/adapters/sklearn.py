@@ -50,8 +50,7 @@ class HeadstartSearchCV(BaseSearchCV):  # type: ignore[misc]
     n_init: how many of them belong to the start.
     batch_size: how many candidates are evaluated at once; `n_jobs` processes share their folds.
     init, surrogate: as for `Optimizer`.
-    acquisition: "ei", "log_ei", "pi" or "lcb"; "auto" (default) is the surrogate's own criterion, which is expected
-        improvement for all but the default surrogate.
+    acquisition: "ei" (default), "log_ei", "pi" or "lcb".
     random_state: the same number gives the same candidates.
 
     All other arguments are those of `GridSearchCV`. With several metrics, the search follows the one that `refit`
@@ -81,7 +80,7 @@ class HeadstartSearchCV(BaseSearchCV):  # type: ignore[misc]
         n_init: int = 10,
         init: Any = "auto",
         surrogate: Any = "auto",
-        acquisition: str = "auto",
+        acquisition: str = "ei",
         batch_size: int = 1,
         scoring: Any = None,
         n_jobs: int | None = None,

@@ -76,6 +76,14 @@ def solve_lower(L: Array, B: Array) -> Array:
     return solution
 
 
+def solve_lower_transposed(L: Array, B: Array) -> Array:
+    """Lᵀ \\ B for one or many right-hand sides."""
+    if B.size == 0:
+        return np.zeros(B.shape)
+    solution: Array = lapack.dtrtrs(L, B, lower=1, trans=1)[0]
+    return solution
+
+
 def solve_cholesky(L: Array, B: Array) -> Array:
     """K⁻¹ B = Lᵀ \\ (L \\ B) for one or many right-hand sides."""
     if B.size == 0:

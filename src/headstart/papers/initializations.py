@@ -3,8 +3,8 @@
 Fig. 1: ADTM after I = 1 … 10 configurations of each start, and of the surrogates that need none. Fig. 2-5: the long
 term with GP, RF, SCoT and MKLGP, each started with five configurations. Fig. 6: the four surrogates started by LI.
 
-Not in the paper, but shown for comparison: LI exactly by Algorithm 2, LI with the gradient as printed (eq. 14), aLI
-with the weights of eq. 17 turned round and as printed, and `auto`.
+Not in the paper, but shown for comparison: LI exactly by Algorithm 2, LI with the gradient as printed (eq. 14), and aLI
+with the weights of eq. 17 turned round and as printed. headstart's own default is measured by `benchmarks/suite.py`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ RBI = Method("RBI", "rbi")
 NBI = Method("NBI", "nbi", described=True)
 LI = Method("LI", "li")
 ALI = Method("aLI", "ali")
-AUTO = Method("auto", "auto")
 VARIANTS = (
     Method("LI, Algorithm 2", LearnedInit(recipe="paper")),
     Method("LI, printed gradient", LearnedInit(recipe="paper", gradient="printed")),
@@ -92,20 +91,19 @@ def start_arms(history: History, tasks: Sequence[str], repetitions: int) -> list
 
     The first proposals of SCoT and MKLGP come from their searches without a start.
     """
-    arms = [Arm(m, STARTS, repetitions=repetitions) for m in (NBI, LI, ALI, *VARIANTS, AUTO)]
+    arms = [Arm(m, STARTS, repetitions=repetitions) for m in (NBI, LI, ALI, *VARIANTS)]
     return arms if expected_rbi(history, tasks) else [Arm(RBI, STARTS, repetitions=SIMULATED * repetitions), *arms]
 
 
 def long_arms(repetitions: int, trials: int) -> list[Arm]:
-    """Fig. 2-6: the published starts with all surrogates, the others with the GP, `auto` also with its own."""
+    """Fig. 2-6: the published starts with all surrogates, the others with the GP."""
     arms = []
     for surrogate in FOUR:
         more = RANDOM[surrogate] if repetitions > 1 else 1
         for m in PUBLISHED:
             times = repetitions * (more if m in (NO_INIT, RBI) else 1)
             arms.append(Arm(m, FIVE, (surrogate,), trials, times))
-    arms += [Arm(m, FIVE, ("GP",), trials, repetitions) for m in VARIANTS]
-    return [*arms, Arm(AUTO, FIVE, ("GP", "auto"), trials, repetitions)]
+    return [*arms, *(Arm(m, FIVE, ("GP",), trials, repetitions) for m in VARIANTS)]
 
 
 # -- lines ---------------------------------------------------------------------------------------------------
@@ -148,7 +146,7 @@ def long_lines(tasks: Sequence[str], long: Sequence[Outcome]) -> list[Line]:
             if m == NO_INIT.name and surrogate in runs.TRANSFER:
                 first = curves[:, :, :STARTS]
                 lines.append(tables.line("figure1", surrogate, tasks, first, method=m, surrogate=surrogate))
-            if m == LI.name or surrogate == "auto":
+            if m == LI.name:
                 lines.append(tables.line("figure6", surrogate, tasks, curves, method=m, surrogate=surrogate))
     return lines
 
@@ -159,12 +157,12 @@ def long_lines(tasks: Sequence[str], long: Sequence[Outcome]) -> list[Line]:
 def draw(shown: pd.DataFrame, out: Path, name: str, ending: str = "") -> None:
     """Draw all figures from their summary. ending: of the only kind of picture to draw, such as ".svg"."""
     published = [m.name for m in PUBLISHED]
-    corrected = ["NBI", "LI", *(m.name for m in VARIANTS), "aLI", "auto"]
+    corrected = ["NBI", "LI", *(m.name for m in VARIANTS), "aLI"]
     x, y = "number of initial configurations", "ADTM"
     with figures.canvas(out / f"figure1{ending}", columns=2, title=titled("Fig. 1: starts", name)) as (left, right):
         figures.curves(left, tables.panel(shown, "figure1", [*published, *FOUR]), title="published", x=x, y=y, log=True)
         lines = tables.panel(shown, "figure1", corrected)
-        figures.curves(right, lines, title="corrections and auto", x=x, y=y, log=True)
+        figures.curves(right, lines, title="corrections", x=x, y=y, log=True)
     for surrogate, figure in LONG_FIGURES.items():
         title = titled(f"Fig. {figure[-1]}: {surrogate} after five configurations", name)
         both = surrogate == "GP"
@@ -173,10 +171,10 @@ def draw(shown: pd.DataFrame, out: Path, name: str, ending: str = "") -> None:
             figures.curves(panels[0], lines, title="published" if both else "", x="trials", y=y, log=True)
             if both:
                 lines = tables.panel(shown, figure, corrected)
-                figures.curves(panels[1], lines, title="corrections and auto", x="trials", y=y, log=True)
-    title = titled("Fig. 6: started by LI (auto: by itself)", name)
+                figures.curves(panels[1], lines, title="corrections", x="trials", y=y, log=True)
+    title = titled("Fig. 6: started by LI", name)
     with figures.canvas(out / f"figure6{ending}", title=title) as (axes,):
-        figures.curves(axes, tables.panel(shown, "figure6", [*FOUR, "auto"]), x="trials", y=y, log=True)
+        figures.curves(axes, tables.panel(shown, "figure6", [*FOUR]), x="trials", y=y, log=True)
 
 
 def titled(what: str, name: str) -> str:

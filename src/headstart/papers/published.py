@@ -160,16 +160,6 @@ INITIALIZATIONS = (
         "",
         _all("figure1", "aLI, turned round", ["LI"], (3, 5, 10)),
     ),
-    Claim(
-        "*not in the paper:* `auto` is a better start than LI, aLI and NBI",
-        "",
-        _all("figure1", "auto", ["LI", "aLI", "NBI"], EARLY),
-    ),
-    Claim(
-        "*not in the paper:* `auto` for start and surrogate is better than LI followed by GP or RF",
-        "",
-        _all("figure6", "auto", ["GP", "RF"], LATE),
-    ),
 )
 
 SIMILARITIES = (

@@ -34,7 +34,7 @@ from headstart.surrogates.base import Acquisition, Model
 from headstart.surrogates.names import resolve_surrogate
 from headstart.transfer.models import TaskModels
 
-SURROGATES = {"GP": "gp", "RF": "rf", "SCoT": "scot", "MKLGP": "mklgp", "auto": "auto"}
+SURROGATES = {"GP": "gp", "RF": "rf", "SCoT": "scot", "MKLGP": "mklgp"}
 TRANSFER = ("SCoT", "MKLGP")  # learn from the history, so they can begin without a start
 START = "start"  # the key of the start's trials in a finished piece
 DEFAULT = Reading()

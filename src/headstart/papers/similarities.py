@@ -3,7 +3,7 @@
 
 Fig. 1: average rank and average normalised misclassification rate after I = 1 … 10 configurations (aaPBI with K = 3
 active ones). Fig. 2: average rank over 70 trials, the first ten of which are the start, with GP and RF. Only the five
-starts of the paper are ranked, because ranks depend on the competitors; `LI`, `aLI` and `auto` are shown beside them
+starts of the paper are ranked, because ranks depend on the competitors; `LI` and `aLI` are shown beside them
 for the misclassification rate.
 """
 
@@ -17,7 +17,7 @@ import pandas as pd
 from headstart.errors import HistoryError
 from headstart.history import History
 from headstart.papers import runs, tables
-from headstart.papers.initializations import ALI, AUTO, LI, NBI, QUICK_NOTE, RBI, spread, titled
+from headstart.papers.initializations import ALI, LI, NBI, QUICK_NOTE, RBI, spread, titled
 from headstart.papers.runs import Arm, Method, Outcome
 from headstart.papers.tables import RANK, Line
 from headstart.report import figures
@@ -26,7 +26,7 @@ PBI = Method("PBI", "pbi", described=True)
 APBI = Method("aPBI", "apbi", described=True)
 AAPBI = Method("aaPBI", "aapbi", described=True)
 PUBLISHED = (RBI, NBI, PBI, APBI, AAPBI)
-NEW = (LI, ALI, AUTO)
+NEW = (LI, ALI)
 BOTH = ("GP", "RF")
 
 STARTS, TRIALS = 10, 70

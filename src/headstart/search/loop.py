@@ -44,7 +44,7 @@ def minimize(
     init: Any = "auto",
     n_init: int = 10,
     surrogate: Any = "auto",
-    acquisition: str = "auto",
+    acquisition: str = "ei",
     features: Features | None = None,
     candidates: Sequence[Mapping[str, Any]] | None = None,
     direction: str = "minimize",

@@ -27,16 +27,18 @@ from headstart.space import Config, Space, as_space
 from headstart.space.reconciliation import report
 from headstart.space.rows import unrepeated
 from headstart.starts.start import Start
+from headstart.strategies.auto import AutoRun
 from headstart.strategies.base import Planned, Run, Strategy, Told, anywhere, configurations, fresh
 from headstart.strategies.candidates import Candidates
 from headstart.strategies.metric import surrogate_after
 from headstart.strategies.names import resolve_strategy
 from headstart.strategies.random import Random, stream
-from headstart.surrogates.base import Acquisition
+from headstart.surrogates.base import Acquisition, Model
+from headstart.surrogates.mixture import MixtureModel
 from headstart.surrogates.names import resolve_surrogate
 from headstart.transfer.models import NewTask, TaskModels
 
-FORMAT = 2  # of the state; 1 had no acquisition "auto"
+FORMAT = 2  # of the state; format 1 is read, too
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,7 @@ class Optimizer(BestTrial):
     history: past runs. If they have another space, they are converted to this one, and the changes are logged.
     init: proposes the first `n_init` trials: the name of a strategy, a strategy object, or a `Start`.
     surrogate: proposes all later trials: a name or an object.
-    acquisition: "ei", "log_ei", "pi" or "lcb"; "auto" uses the surrogate's own criterion, or "ei" if it has none.
+    acquisition: "ei", "log_ei", "pi" or "lcb".
     features: the new task's meta-features.
     candidates: if given, the only configurations to choose from.
     """
@@ -77,7 +79,7 @@ class Optimizer(BestTrial):
         init: Any = "auto",
         n_init: int = 10,
         surrogate: Any = "auto",
-        acquisition: str = "auto",
+        acquisition: str = "ei",
         features: Features | None = None,
         candidates: Sequence[Mapping[str, Any]] | None = None,
         direction: str = "minimize",
@@ -101,11 +103,14 @@ class Optimizer(BestTrial):
             plan = unrepeated(init.fitted(self.space).V)
             self.n_init = min(self.n_init, len(plan))
             self._run, self._origin = Planned(plan, self.space), "start"
+            self._start = f"{len(plan)} given configurations"
         else:
             strategy = resolve_strategy(init, history=models is not None, seed=self.seed)
             self._run = self._begun(strategy, models, features, strategy_rng)
             self._origin = "random" if isinstance(strategy, Random) else "strategy"
+            self._start = repr(init) if models is not None or not isinstance(init, str) else "'random'"
             surrogate = surrogate_after(strategy, surrogate)
+        self._surrogate = repr(surrogate) if models is not None or surrogate != "auto" else "'gp'"
         self._model = resolve_surrogate(surrogate).begin(self.space, models, features=features, rng=surrogate_rng)
 
     def _begun(
@@ -224,6 +229,19 @@ class Optimizer(BestTrial):
         """Configurations that were proposed and have no result yet."""
         return self._configs(self._pending)
 
+    def explain(self) -> str:
+        """Where the next proposal comes from, and why, in a sentence."""
+        told = self._told()
+        left = self.n_init - len(told)
+        model: Model = self._run.model if left > 0 and isinstance(self._run, AutoRun) else self._model
+        if left > 0 and not isinstance(self._run, AutoRun):
+            return f"{left} of the first {self.n_init} trials are still to come from the start: {self._start}."
+        if isinstance(model, MixtureModel) and self.history is not None:
+            known = told.known
+            return model.explain(self.space.encode_values(known.V), known.losses, self.history.tasks)
+        past = "there are no past runs" if self.history is None else f"there are {len(self.history):,} past tasks"
+        return f"The surrogate {self._surrogate} decides; {past}."
+
     # -- state -------------------------------------------------------------------------------------------
 
     def state(self) -> dict[str, Any]:
@@ -246,8 +264,8 @@ class Optimizer(BestTrial):
             raise FormatError("this is not the state of an optimiser, or its version is unknown")
         for name, mine in self._settings().items():
             theirs = state.get(name)
-            renamed = state["format"] == 1 and name == "acquisition" and theirs == "ei" and mine == "auto"
-            if theirs != mine and not renamed:  # format 1 wrote "ei" for what is now "auto"
+            renamed = name == "acquisition" and theirs == "auto" and mine == "ei"
+            if theirs != mine and not renamed:  # "auto" was for a while the name of the default
                 raise ArgumentError(f"the state has {name}={theirs!r}, but this optimiser has {name}={mine!r}")
         try:
             entries = [

@@ -5,9 +5,9 @@ fitted to a run's trials, the model becomes a `Posterior`, by which the search s
 """
 
 from headstart.surrogates.base import Acquisition, Model, Posterior, Surrogate
-from headstart.surrogates.experts import Experts
 from headstart.surrogates.forest import Forest
 from headstart.surrogates.gaussian import Gaussian
+from headstart.surrogates.mixture import Mixture
 from headstart.surrogates.mklgp import MKLGP
 from headstart.surrogates.prior import TransferredPrior
 from headstart.surrogates.scot import SCoT
@@ -15,9 +15,9 @@ from headstart.surrogates.scot import SCoT
 __all__ = [
     "MKLGP",
     "Acquisition",
-    "Experts",
     "Forest",
     "Gaussian",
+    "Mixture",
     "Model",
     "Posterior",
     "SCoT",

@@ -24,16 +24,13 @@ ROUNDING = 1e-12  # losses that differ by a smaller share of their size count as
 
 @dataclass(frozen=True)
 class Acquisition:
-    """An acquisition function by name, with the trials so far and the dimensions of the space, which set kappa.
+    """An acquisition function by name, with the trials so far and the dimensions of the space, which set kappa."""
 
-    "auto" leaves the choice to the surrogate: `Experts` has a criterion of its own, all others use EI.
-    """
-
-    name: str = "auto"
+    name: str = "ei"
     trials: int = 0
     width: int = 1
 
-    NAMES = ("auto", "ei", "log_ei", "pi", "lcb")
+    NAMES = ("ei", "log_ei", "pi", "lcb")
 
     def __post_init__(self) -> None:
         if self.name not in self.NAMES:
@@ -51,7 +48,7 @@ class Acquisition:
     def kappa(self) -> float:
         return acquisition.growing_kappa(self.trials, self.width)
 
-    def slopes(self, mean: Array, std: Array, best: float) -> tuple[Array, Array, Array]:
+    def slopes(self, mean: Array, std: Array, best: float | Array) -> tuple[Array, Array, Array]:
         """The score and its derivatives by mean and std. PI uses those of log EI, which also favour likely gains."""
         if self.name == "lcb":
             return self(mean, std, best), np.full_like(mean, -1.0), np.full_like(mean, self.kappa)

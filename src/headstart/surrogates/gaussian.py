@@ -19,7 +19,7 @@ from headstart.gp import GP, Bounds, Fit, Kernel, Prior, fit_kernel, likely_mean
 from headstart.gp.linalg import cholesky
 from headstart.history import Features
 from headstart.space import Space
-from headstart.surrogates.base import Acquisition, Posterior, standardise
+from headstart.surrogates.base import Acquisition, standardise
 from headstart.surrogates.warp import Warp
 from headstart.transfer.models import TaskModels
 
@@ -73,7 +73,7 @@ class GaussianModel:
     seed: int
     _last: list[_Answer] = field(default_factory=list, repr=False)
 
-    def fit(self, Z: Array, losses: Array) -> Posterior:
+    def fit(self, Z: Array, losses: Array) -> GaussianPosterior:
         """Refits hyperparameters and warp at certain numbers of trials; trials in between only extend the process.
 
         The result depends on nothing but the arguments. The last one is kept, since most calls add one trial.

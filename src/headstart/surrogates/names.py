@@ -8,9 +8,9 @@ from typing import Any
 from headstart._support.wording import closest
 from headstart.errors import ArgumentError
 from headstart.surrogates.base import Surrogate
-from headstart.surrogates.experts import Experts
 from headstart.surrogates.forest import Forest
 from headstart.surrogates.gaussian import Gaussian
+from headstart.surrogates.mixture import Mixture
 from headstart.surrogates.mklgp import MKLGP
 from headstart.surrogates.prior import TransferredPrior
 from headstart.surrogates.scot import SCoT
@@ -21,7 +21,7 @@ SURROGATES: dict[str, Callable[[], Surrogate]] = {
     "scot": SCoT,
     "mklgp": MKLGP,
     "prior": TransferredPrior,
-    "auto": Experts,
+    "auto": Mixture,
 }
 
 

@@ -48,7 +48,8 @@ class TransferredPrior:
         models = need_history(models, "prior")
         prior = LearnedPrior.equal(models.surfaces, self.covariance)
         if self.weights == "features":
-            prior = replace(prior, weights=weights_by_features(models, features))
+            compared = space.encode_values(models.shared[0])
+            prior = replace(prior, weights=weights_by_features(models, features, models.surfaces, compared))
         return PriorModel(prior, self.weights == "ranks")
 
 

@@ -23,8 +23,9 @@ from headstart.gp import Fit, Kernel, TaskGPs, fit_kernel
 from headstart.history import History
 from headstart.space import Space
 from headstart.space.rows import distinct, keys
-from headstart.transfer.ranks import discordant_share
-from headstart.transfer.surfaces import Surfaces, unstretch
+from headstart.transfer.population import Population
+from headstart.transfer.ranks import discordant_share, normal_scores
+from headstart.transfer.surfaces import Surfaces
 
 MEAN = 0.0  # prior mean of the surrogates, as in the papers: far from all trials they predict the best loss
 HOW = Fit(restarts=1, mean=MEAN, max_total=1500)  # to limit the time of a fit; guesses
@@ -48,7 +49,7 @@ class TaskModels:
         self.history = history
         self.allowed = allowed
         self.losses = [task.scaled() for task in history]
-        self._rng = rng.spawn(4)
+        self._rng = rng.spawn(5)
 
     @property
     def space(self) -> Space:
@@ -80,8 +81,13 @@ class TaskModels:
         ]
 
     @cached_property
+    def population(self) -> Population:
+        """The tasks as draws from one learned distribution, for `auto`."""
+        return Population.of(self._designs, [task.losses for task in self.history], rng=self._rng[4])
+
+    @cached_property
     def surfaces(self) -> Surfaces:
-        """Models for `auto` and `prior`, on a scale that magnifies differences between good losses."""
+        """Models for `prior`, on a scale that magnifies differences between good losses."""
         return Surfaces.of(self._designs, self.losses, rng=self._rng[3])
 
     def surfaces_of(self, tasks: Sequence[int] | Rows) -> Surfaces:
@@ -96,7 +102,7 @@ class TaskModels:
     def responses(self, V: Array) -> Array:
         """Losses of configurations V (m, p) on all tasks, (m, T): observed where possible, predicted elsewhere.
 
-        If `surfaces` has been fitted already, it makes the predictions, so that no second model is fitted for them.
+        If `population` has been fitted already, it makes the predictions, so that no second model is fitted for them.
         """
         F = self._observed(V)
         if np.isnan(F).any():
@@ -117,10 +123,18 @@ class TaskModels:
         return F
 
     def _at_hand(self, Z: Array) -> Array:
-        """Predicted losses (m, T), from the surfaces if they are the only models fitted so far and cover all tasks."""
-        if "surfaces" in vars(self) and "surrogates" not in vars(self) and len(self.surfaces) == len(self):
-            return unstretch(self.surfaces.at(Z))
-        return self.predict(Z)
+        """Predicted losses (m, T), from the population if that is the only model fitted so far and covers all tasks.
+
+        A score of the population becomes the loss that has this rank on the task.
+        """
+        if "population" not in vars(self) or "surrogates" in vars(self) or len(self.population) < len(self):
+            return self.predict(Z)
+        scores = self.population.at(Z)
+        columns = [
+            np.interp(scores[:, t], np.sort(normal_scores(task.losses)), np.sort(self.losses[t]))
+            for t, task in enumerate(self.history)
+        ]
+        return np.column_stack(columns)
 
     @cached_property
     def _row_of(self) -> dict[bytes, int]:

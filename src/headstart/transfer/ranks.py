@@ -51,3 +51,16 @@ def precision_at(n: int, true: npt.ArrayLike, predicted: npt.ArrayLike) -> float
         raise ArgumentError(f"n must be between 1 and the number of data sets, {len(true)}, but got {n}")
     nearest = [set(np.argsort(d, kind="stable")[:n].tolist()) for d in (true, predicted)]
     return len(nearest[0] & nearest[1]) / n
+
+
+def normal_scores(losses: npt.ArrayLike) -> Array:
+    """Ranks of the losses as quantiles of the normal distribution, (n,); failed trials (NaN) count as the worst.
+
+    Equal losses share a score. The scores do not change under any increasing transformation of the losses.
+    """
+    from scipy.special import ndtri
+    from scipy.stats import rankdata
+
+    values = np.asarray(losses, dtype=float)
+    ranks = rankdata(np.where(np.isnan(values), np.inf, values))
+    return np.asarray(ndtri((ranks - 0.5) / len(values)))

@@ -19,7 +19,8 @@ from headstart.datasets.embedding import embedding_names
 from headstart.errors import ArgumentError
 from headstart.history import Features
 from headstart.transfer.models import TaskModels
-from headstart.transfer.ranks import concordance, discordant_share
+from headstart.transfer.population import Population
+from headstart.transfer.surfaces import Surfaces
 
 # How sharply ranks count: chosen by leave-one-out results on the authors' SVM data (`benchmarks/README.md`).
 SOFTNESS = 0.3  # σ of `rank_weights`: the difference of stretched losses at which their order is fairly certain
@@ -30,11 +31,6 @@ LENGTHS = (0.25, 0.5, 1.0, 2.0, 4.0)  # squared lengthscales, in units of the me
 RIDGES = (0.1, 0.3, 1.0, 3.0, 10.0)
 FEWEST_TASKS = 4  # with fewer tasks, weights are equal
 FARTHEST = 3.0  # meta-features of the new task are clipped at this many standard deviations
-
-# The evidence that `is_unlike` needs; guesses, except for CHANCE.
-FEWEST_RESULTS = 4  # of the new task
-FEWEST_COMPARED = 3  # past tasks
-CHANCE = 0.5  # concordant share of two unrelated rankings
 
 # -- meta-features ---------------------------------------------------------------------------------------------
 
@@ -85,11 +81,15 @@ def feature_distance(M: Array, new: Array, p: float) -> Array:
     return np.where(share > 0, total ** (1 / p), np.inf)
 
 
-def weights_by_features(models: TaskModels, features: Features | None) -> Array:
-    """Weights of the past tasks that have a surface, for a new task with these meta-features."""
+def weights_by_features(
+    models: TaskModels, features: Features | None, surfaces: Surfaces | Population, Z: Array
+) -> Array:
+    """Weights of the past tasks that have a surface, for a new task with these meta-features.
+
+    Z: encoded configurations at which the surfaces are compared.
+    """
     M, new = feature_vectors(models, features)
-    F = models.surfaces.at(models.space.encode_values(models.shared[0]))
-    return feature_weights(F, M[models.surfaces.tasks], new)
+    return feature_weights(surfaces.at(Z), M[surfaces.tasks], new)
 
 
 def feature_weights(F: Array, M: Array, new: Array) -> Array:
@@ -169,16 +169,3 @@ def rank_weights(F: Array, losses: Array) -> Array:
         logs = logs + SHARPNESS * 2 / k * (np.abs(sign) @ log_ndtr(sign[:, None] * (F[i] - F[j]) / SOFTNESS))
     w = np.exp(logs - logs.max())
     return np.asarray(w / w.sum())
-
-
-def is_unlike(F: Array, losses: Array) -> bool:
-    """Whether the new task ranks the tried configurations unlike all past tasks.
-
-    That is, it agrees with them less than any of them agrees with the others, and less than by chance.
-    """
-    T = F.shape[1]
-    if len(losses) < FEWEST_RESULTS or T < FEWEST_COMPARED:
-        return False
-    new = float(np.mean(concordance(F, losses)))
-    others = ((1 - discordant_share(F)).sum(axis=1) - 1) / (T - 1)  # without a task's agreement with itself
-    return new < min(CHANCE, float(others.min()))

@@ -47,8 +47,7 @@ class HeadstartSampler(BaseSampler):
     studies: names of past studies, or patterns such as "svm-*".
     n_init: how many trials the start has (default: 10, or the length of a given `Start`).
     init, surrogate: as for `Optimizer`.
-    acquisition: "ei", "log_ei", "pi" or "lcb"; "auto" (default) is the surrogate's own criterion, which is expected
-        improvement for all but the default surrogate.
+    acquisition: "ei" (default), "log_ei", "pi" or "lcb".
     features: the new task's meta-features (default: those that `hs.optuna.describe` wrote to the study).
     space: the objective's search space, to let the sampler know it before the first trial.
     seed: by default it is derived from the study's name, so that all workers agree on it.
@@ -63,7 +62,7 @@ class HeadstartSampler(BaseSampler):
         n_init: int | None = None,
         init: Any = "auto",
         surrogate: Any = "auto",
-        acquisition: str = "auto",
+        acquisition: str = "ei",
         features: Features | None = None,
         space: Any = None,
         seed: int | None = None,
