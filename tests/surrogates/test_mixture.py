@@ -161,8 +161,25 @@ def test_predictive_density_is_that_of_leaving_each_result_out() -> None:
         level = own.gp.constant[0]
         mean = level + k @ np.linalg.solve(K, own.gp.Y[others, 0] - level)
         variance = own.gp.kernel.amplitude + own.gp.kernel.noise - k @ np.linalg.solve(K, k)
-        total += norm(mean, np.sqrt(variance)).logpdf(own.gp.Y[i, 0])
+        total += norm(mean, np.sqrt(variance + module.TOLERANCE**2)).logpdf(own.gp.Y[i, 0])
     assert module._predictive(own) == pytest.approx(total)
+
+
+def test_predictive_density_of_the_hypotheses_is_that_of_leaving_each_result_out(population: Population) -> None:
+    """With the same weights, shifts and scales, in the units of v."""
+    X, v = trials(6), np.random.default_rng(4).normal(size=6)
+    hypotheses = Hypotheses.of(population, X, v)
+    weights, shift, scale, _ = hypotheses._fit
+    K = covariance(population, X, X) + population.kernel.noise * np.eye(6)
+    F = population.at(X)
+    total = 0.0
+    for i in range(6):
+        others = np.delete(np.arange(6), i)
+        solved = np.linalg.solve(K[np.ix_(others, others)], K[others, i])
+        std = np.sqrt((K[i, i] - K[i, others] @ solved) / scale**2 + module.TOLERANCE**2)
+        mean = (F[i] + solved @ (shift + scale * v[others, None] - F[others]) - shift) / scale
+        total += np.log(weights @ norm(mean, std).pdf(v[i]))
+    assert hypotheses.predictive() == pytest.approx(total)
 
 
 def test_the_process_goes_on_alone_if_the_new_task_is_unlike_all_past_ones(model: MixtureModel) -> None:

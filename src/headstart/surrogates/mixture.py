@@ -54,6 +54,7 @@ CAUTION = 3.0  # with k results, likelihoods count to the power k / (k + CAUTION
 ODDS = 5.0  # logarithm of the odds against the run's own process before any result
 
 # Limits; guesses.
+TOLERANCE = 0.2  # errors of v below this do not count: with results that tie, a density could have any size
 FARTHEST = 5.0  # |v| is clipped here
 NEGLIGIBLE = 1e-4  # hypotheses with a smaller weight are dropped
 EARLIEST = 4  # results from which on the run's own process has a share
@@ -158,12 +159,12 @@ def _values(own: GaussianPosterior, losses: Array) -> Array:
 
 def _predictive(own: GaussianPosterior) -> float:
     """Log density of each result given all others, summed (Rasmussen and Williams 2006, eq. 5.10–5.12)."""
-    precision = inverse(own.gp.L).diagonal()
-    return float(_log_normal(own.gp.alpha[:, 0] / precision, precision).sum())
+    variance = 1 / inverse(own.gp.L).diagonal()
+    return float(_log_normal(own.gp.alpha[:, 0] * variance, variance + TOLERANCE**2).sum())
 
 
-def _log_normal(error: Array, precision: Array) -> Array:
-    return np.asarray(0.5 * (np.log(precision) - precision * error**2 - math.log(2 * math.pi)))
+def _log_normal(error: Array, variance: Array) -> Array:
+    return np.asarray(-0.5 * (np.log(2 * math.pi * variance) + error**2 / variance))
 
 
 class Scored(NamedTuple):
@@ -263,9 +264,9 @@ class Hypotheses:
         weights, _, scale, R = self._fit
         known = len(self.v)
         L = self.L[:known, :known]
-        precision = inverse(L).diagonal()
-        error = solve_lower_transposed(L, R[:known]) / precision[:, None]
-        logs = _log_normal(error, precision[:, None]) + np.log(scale)
+        variance = 1 / inverse(L).diagonal()[:, None]
+        error = solve_lower_transposed(L, R[:known]) * variance
+        logs = _log_normal(error / scale, variance / scale**2 + TOLERANCE**2)
         return float(logsumexp(logs, b=weights, axis=1).sum())
 
     def predict(self, Z: Array) -> Scored:
