@@ -95,6 +95,8 @@ def main() -> None:
             show(label, name, tasks, *in_child(lambda past=past, name=name: hs.learn(past, n=10, method=name)))
         if len(past.V) * tasks < 2e8:
             show(label, "greedy portfolio", tasks, *in_child(lambda past=past: greedy_portfolio(past, 10)))
+    past = history(10_000, 100, ragged=True)
+    show(_label(10_000, 100, True), "auto", 10_000, *in_child(lambda: hs.learn(past, n=10)))
     milliseconds = adaptive_ask(history(50, 288, ragged=False))
     print(f"\nOne adaptive ask of `auto` on 50 tasks × 288: {milliseconds:.1f} ms (median).")
 

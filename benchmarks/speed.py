@@ -1,6 +1,6 @@
-"""The time of a step: median ask + tell on Hartmann6 after 20, 50, 100 and 200 observations, on one thread.
+"""The time of a step: median ask + tell on Hartmann6 after 20, 50, 100, 200 and 500 observations, on one thread.
 
-    python benchmarks/speed.py [--steps 15] [--observations 20 50 100 200] > speed.md
+    python benchmarks/speed.py [--steps 15] [--observations 20 50 100 200 500] > speed.md
 
 Needs optuna, torch and botorch for the comparison. The optimisers take turns, step by step, so that other load on the
 machine slows all of them equally. Optuna's samplers run with their defaults. BoTorch fits a SingleTaskGP with its
@@ -27,7 +27,6 @@ from headstart.history import History, build
 from headstart.search.optimizer import Optimizer
 from headstart.space import Config, Float, Space
 from headstart.surrogates.gaussian import refit_at
-from headstart.surrogates.names import SURROGATES
 
 NAMES = [f"x{j}" for j in range(6)]
 SPACE = Space({name: Float(0.0, 1.0) for name in NAMES})
@@ -120,9 +119,9 @@ def searches(wanted: Sequence[str]) -> dict[str, Callable[[], Search]]:
         "BoTorch": BoTorch,
         "Optuna TPE": lambda: Optuna("TPESampler"),
     }
-    if "prior" in SURROGATES:
-        history = related_tasks()
-        found["headstart prior, 50 tasks"] = lambda: Headstart("prior", history)
+    history = related_tasks()
+    for name in ("prior", "auto"):
+        found[f"headstart {name}, 50 tasks"] = lambda name=name: Headstart(name, history)
     return {name: make for name, make in found.items() if not wanted or name in wanted}
 
 
@@ -146,15 +145,15 @@ def timed(observations: int, steps: int, makers: dict[str, Callable[[], Search]]
 def compare(sizes: Sequence[int], steps: int, wanted: Sequence[str]) -> None:
     makers = searches(wanted)
     print(f"Median milliseconds of ask + tell on Hartmann6, one thread ({steps} steps; mean in brackets).\n")
-    print(f"| observations | {' | '.join(makers)} | Optuna GP ÷ gp | BoTorch ÷ gp |")
-    print(f"| --- |{' --- |' * (len(makers) + 2)}")
+    print(f"| observations | {' | '.join(makers)} | Optuna GP ÷ gp | BoTorch ÷ gp | auto ÷ gp |")
+    print(f"| --- |{' --- |' * (len(makers) + 3)}")
     for n in sizes:
         seconds = timed(n, steps, makers)
         median = {name: statistics.median(times) for name, times in seconds.items()}
         cells = [f"{1e3 * median[name]:.1f} ({1e3 * statistics.mean(seconds[name]):.1f})" for name in makers]
         ratios = [
             f"{median[other] / median['headstart gp']:.1f}" if {other, "headstart gp"} <= median.keys() else ""
-            for other in ("Optuna GP", "BoTorch")
+            for other in ("Optuna GP", "BoTorch", "headstart auto, 50 tasks")
         ]
         print(f"| {n} | {' | '.join([*cells, *ratios])} |", flush=True)
 
@@ -212,7 +211,7 @@ def _seconds(program: str, repeats: int) -> float:
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--steps", type=int, default=15)
-    parser.add_argument("--observations", type=int, nargs="*", default=[20, 50, 100, 200])
+    parser.add_argument("--observations", type=int, nargs="*", default=[20, 50, 100, 200, 500])
     parser.add_argument("--only", nargs="*", default=[], help="only these searches")
     parser.add_argument("--growth", type=int, nargs="*", default=[100, 200, 400, 800])
     options = parser.parse_args(arguments)

@@ -22,7 +22,6 @@ import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -62,9 +61,10 @@ SWEEP: dict[str, tuple[str, tuple[float, ...]]] = {  # constant: its module, and
 }
 
 
-@cache
 def judge() -> Any:
     """The judge of the suite as a module."""
+    if "judge" in sys.modules:
+        return sys.modules["judge"]
     path = SUITE / "judge.py"
     if not path.exists():
         sys.exit(
@@ -115,14 +115,13 @@ def changed(change: tuple[str, float] | None) -> Iterator[None]:
         setattr(module, constant, before)
 
 
-_tables: dict[str, Any] = {}
-
-
 def _table(j: Any, name: str) -> Any:
-    if name not in _tables:
-        _tables.clear()  # one table at a time
-        _tables[name] = j.Table(SUITE / f"{name}.parquet")
-    return _tables[name]
+    """One table at a time, kept in the judge's module: a global of this script would be sent to every process."""
+    kept_tables = vars(j).setdefault("kept_tables", {})
+    if name not in kept_tables:
+        kept_tables.clear()
+        kept_tables[name] = j.Table(SUITE / f"{name}.parquet")
+    return kept_tables[name]
 
 
 def _left_out(j: Any, name: str, tasks: int) -> list[str]:

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 import headstart as hs
+from headstart.starts.learning import apportioned
 from headstart.strategies import LearnedInit
 from headstart.transfer.models import TaskModels
 from histories import FINITE, FLAT, KINDS, MIXED, make
@@ -168,3 +169,17 @@ def test_numbers_of_numpy_are_saved_as_numbers(tmp_path):
     start.save(tmp_path / "start.json")
     assert hs.Start.load(tmp_path / "start.json").configs == [{"x": 2, "y": 0.5}]
     assert hs.learn(KINDS["mixed, ragged"], n=1, method="rbi", seed=np.int64(1)).seed == 1
+
+
+def test_tasks_are_apportioned_by_largest_remainder() -> None:
+    assert apportioned(np.array([0.5, 0.25, 0.25]), 4) == [2, 1, 1]
+    assert apportioned(np.array([0.5, 0.3, 0.2]), 5) == [3, 1, 1]  # 2.5, 1.5, 1: the first of equal remainders
+    assert sum(apportioned(np.full(7, 1 / 7), 10)) == 10
+
+
+def test_a_start_from_many_tasks_serves_all_of_them(monkeypatch) -> None:
+    """Only some tasks stand for all of them, but the numbers speak of all."""
+    monkeypatch.setattr("headstart.transfer.population.MOST_TASKS", 5)
+    start = hs.learn(make(MIXED, tasks=12), n=3)
+    assert sum(start.serves) == 12
+    assert start.expected == sorted(start.expected, reverse=True)

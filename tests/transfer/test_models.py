@@ -65,6 +65,9 @@ def test_a_population_that_lacks_a_task_does_not_make_responses(ragged, monkeypa
     models = models_of(ragged)
     assert len(models.population) == 3
     V = FLAT.sample_values(5, rng=np.random.default_rng(1))
+    F, shares = models.sampled_responses(V)
+    assert F.shape == (5, 3)
+    assert shares.sum() == pytest.approx(1)
     np.testing.assert_array_equal(models.responses(V), models.predict(FLAT.encode_values(V)))
 
 

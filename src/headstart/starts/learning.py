@@ -41,14 +41,23 @@ def learn(
 
 
 def _described(models: TaskModels, V: Array, method: str, seed: int) -> Start:
-    F = models.responses(V)
-    best = F.argmin(axis=0)
+    F, shares = models.sampled_responses(V)
+    served = np.bincount(F.argmin(axis=0), weights=shares, minlength=len(V))
     return Start(
         models.space,
         models.space.from_values(V),
-        serves=np.bincount(best, minlength=len(V)).tolist(),
-        expected=[round(max(0.0, float(x)), 6) for x in np.minimum.accumulate(F, axis=0).mean(axis=1)],
+        serves=apportioned(np.asarray(served, dtype=float), len(models)),
+        expected=[round(max(0.0, float(x)), 6) for x in np.minimum.accumulate(F, axis=0) @ shares],
         method=method,
         seed=seed,
         tasks=len(models),
     )
+
+
+def apportioned(shares: Array, total: int) -> list[int]:
+    """Whole numbers that add up to `total`, in proportion to the shares (which sum to 1), by largest remainder."""
+    exact = shares * total
+    counts = np.floor(exact + 1e-9)
+    left = total - int(counts.sum())
+    counts[np.argsort(counts - exact, kind="stable")[:left]] += 1
+    return [int(count) for count in counts]

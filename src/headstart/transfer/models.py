@@ -102,12 +102,37 @@ class TaskModels:
     def responses(self, V: Array) -> Array:
         """Losses of configurations V (m, p) on all tasks, (m, T): observed where possible, predicted elsewhere.
 
-        If `population` has been fitted already, it makes the predictions, so that no second model is fitted for them.
+        If `population` has been fitted already and has all tasks, it makes the predictions, so that no second model is
+        fitted for them.
         """
         F = self._observed(V)
-        if np.isnan(F).any():
-            F = np.where(np.isnan(F), self._at_hand(self.space.encode_values(V)), F)
-        return F
+        if not np.isnan(F).any():
+            return F
+        Z, only = self.space.encode_values(V), self._only_population and len(self.population) == len(self)
+        return np.where(np.isnan(F), self._by_rank(Z) if only else self.predict(Z), F)
+
+    def sampled_responses(self, V: Array) -> tuple[Array, Array]:
+        """`responses`, and the share of all tasks that each of its columns stands for.
+
+        If `population` is the only model fitted so far, only its tasks are returned.
+        """
+        if not self._only_population or len(self.population) == len(self):
+            return self.responses(V), np.full(len(self), 1.0 / len(self))
+        F = self._observed(V)[:, self.population.tasks]
+        return np.where(np.isnan(F), self._by_rank(self.space.encode_values(V)), F), self.population.shares
+
+    @property
+    def _only_population(self) -> bool:
+        return "population" in vars(self) and "surrogates" not in vars(self)
+
+    def _by_rank(self, Z: Array) -> Array:
+        """Losses that the population predicts for its tasks: a score becomes the loss with this rank on the task."""
+        scores, tasks = self.population.at(Z), list(self.history)
+        columns = [
+            np.interp(scores[:, i], np.sort(normal_scores(tasks[t].losses)), np.sort(self.losses[t]))
+            for i, t in enumerate(self.population.tasks)
+        ]
+        return np.column_stack(columns)
 
     def _observed(self, V: Array) -> Array:
         """Scaled losses (m, T), NaN where a task did not try the configuration."""
@@ -121,20 +146,6 @@ class TaskModels:
                 if at < len(task.rows) and task.rows[at] == row:
                     F[i, t] = self.losses[t][at]
         return F
-
-    def _at_hand(self, Z: Array) -> Array:
-        """Predicted losses (m, T), from the population if that is the only model fitted so far and covers all tasks.
-
-        A score of the population becomes the loss that has this rank on the task.
-        """
-        if "population" not in vars(self) or "surrogates" in vars(self) or len(self.population) < len(self):
-            return self.predict(Z)
-        scores = self.population.at(Z)
-        columns = [
-            np.interp(scores[:, t], np.sort(normal_scores(task.losses)), np.sort(self.losses[t]))
-            for t, task in enumerate(self.history)
-        ]
-        return np.column_stack(columns)
 
     @cached_property
     def _row_of(self) -> dict[bytes, int]:

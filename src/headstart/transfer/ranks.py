@@ -59,8 +59,8 @@ def normal_scores(losses: npt.ArrayLike) -> Array:
     Equal losses share a score. The scores do not change under any increasing transformation of the losses.
     """
     from scipy.special import ndtri
-    from scipy.stats import rankdata
 
     values = np.asarray(losses, dtype=float)
-    ranks = rankdata(np.where(np.isnan(values), np.inf, values))
-    return np.asarray(ndtri((ranks - 0.5) / len(values)))
+    _, place, counts = np.unique(np.where(np.isnan(values), np.inf, values), return_inverse=True, return_counts=True)
+    below = np.cumsum(counts) - 0.5 * counts  # how many are smaller, counting half of the equal ones
+    return np.asarray(ndtri(below[place] / len(values)))
