@@ -44,7 +44,7 @@ from headstart.surrogates.gaussian import Gaussian, GaussianModel, GaussianPoste
 from headstart.transfer.models import TaskModels
 from headstart.transfer.population import Population
 
-# What these are worth is printed by `benchmarks/suite.py --sweep`.
+# Chosen on the tables of `benchmarks/suite.py`; its option --sweep prints what each is worth.
 BANDWIDTH = 0.3  # h²
 RESIDUAL = 0.2  # ρ
 SCALES = np.geomspace(0.1, 2.0, 9)  # values of c to choose from

@@ -38,7 +38,7 @@ from headstart.gp import Fit, Kernel, Matern, fit_kernel, share_designs
 from headstart.gp.linalg import cholesky, solve_cholesky, solve_lower, solve_lower_transposed
 from headstart.transfer.ranks import normal_scores
 
-# What these are worth is printed by `benchmarks/suite.py --sweep`.
+# The first guesses, which nothing that was tried improved; `benchmarks/suite.py --sweep` prints what each is worth.
 BASIS = 300  # M, the most functions in the basis
 ROUNDS = 6  # of expectation maximisation
 STRENGTH = 5.0  # ν: the stationary kernel counts for as much in Σ as this many tasks
