@@ -25,12 +25,13 @@ from itertools import chain
 import numpy as np
 
 from headstart._support.arguments import whole
-from headstart._support.types import Array, Rows
+from headstart._support.types import Array
 from headstart.errors import ArgumentError
 from headstart.history import Features
 from headstart.space.rows import distinct
 from headstart.strategies.base import Planned, Run, Told, anywhere, fresh
 from headstart.transfer.models import TaskModels
+from headstart.transfer.population import evenly
 from headstart.transfer.ranks import concordance
 
 # All of these are guesses.
@@ -277,15 +278,10 @@ class Reweighted:
 def best_power(models: TaskModels, n: int) -> float:
     """The power with which aLI does best on the past tasks, each left out in turn; surrogates stand in for results."""
     F = models.candidate_losses
-    F = F[_spread(len(F), MOST_REHEARSED * 5)][:, _spread(F.shape[1], MOST_REHEARSED)]
+    F = F[evenly(len(F), MOST_REHEARSED * 5)][:, evenly(F.shape[1], MOST_REHEARSED)]
     if F.shape[1] < 3:
         return 0.0
     return min(POWERS, key=lambda power: sum(_rehearse(F, t, n, power) for t in range(F.shape[1])))
-
-
-def _spread(n: int, most: int) -> Rows:
-    """At most `most` of the numbers 0 … n − 1, evenly spread."""
-    return np.linspace(0, n - 1, min(n, most)).astype(np.intp)
 
 
 def _rehearse(F: Array, left_out: int, n: int, power: float) -> float:

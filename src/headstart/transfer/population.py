@@ -85,11 +85,11 @@ class Population:
         drawn = [_drawn(len(X), rng) for X in designs]
         X = [np.asarray(x)[rows] for x, rows in zip(designs, drawn, strict=True)]
         Y = [normal_scores(y)[rows] for y, rows in zip(losses, drawn, strict=True)]
-        few = _evenly(len(X), MOST_TASKS)
+        few = evenly(len(X), MOST_TASKS)
         kernel = fit_kernel([(X[i], Y[i]) for i in few], HOW, rng=rng)
         kept, shares = _representatives(kernel, X, Y, rng)
         points = spread_points(kernel, np.concatenate([X[i] for i in kept]), BASIS, rng=rng)
-        L, _ = cholesky(kernel(points, points) + LEAST * kernel.amplitude * np.eye(len(points)))
+        L = _factor(kernel, points)
         groups = _grouped(kernel, points, L, [X[i] for i in kept], [Y[i] for i in kept])
         mean, covariance, weights = _maximised(groups, shares)
         return cls(kernel, points, L, mean, covariance, weights, shares, kept)
@@ -113,6 +113,11 @@ class Population:
 
 
 # -- expectation maximisation --------------------------------------------------------------------------------
+
+
+def _factor(kernel: Kernel, points: Array) -> Array:
+    """L with L Lᵀ = κ(u, u), plus what keeps it well conditioned."""
+    return cholesky(kernel(points, points) + LEAST * kernel.amplitude * np.eye(len(points)))[0]
 
 
 def _grouped(kernel: Kernel, points: Array, L: Array, X: Sequence[Array], Y: Sequence[Array]) -> list[_Group]:
@@ -194,11 +199,10 @@ def _representatives(
     T = len(X)
     if T <= MOST_TASKS:
         return np.arange(T), np.full(T, 1.0 / T)
-    some = _evenly(T, COMPARED)
-    points = spread_points(kernel, np.concatenate([X[i] for i in _evenly(T, MOST_TASKS)]), SKETCH, rng=rng)
-    L, _ = cholesky(kernel(points, points) + LEAST * kernel.amplitude * np.eye(len(points)))
+    some = evenly(T, COMPARED)
+    points = spread_points(kernel, np.concatenate([X[i] for i in evenly(T, MOST_TASKS)]), SKETCH, rng=rng)
     sketches = np.empty((len(some), len(points)))
-    groups = _grouped(kernel, points, L, [X[i] for i in some], [Y[i] for i in some])
+    groups = _grouped(kernel, points, _factor(kernel, points), [X[i] for i in some], [Y[i] for i in some])
     for group in groups:
         sketches[group.tasks] = _ridge(group)
     squares = np.einsum("ij,ij->i", sketches, sketches)
@@ -226,6 +230,6 @@ def _drawn(n: int, rng: np.random.Generator) -> Rows:
     return np.arange(n) if n <= MOST_ROWS else np.sort(rng.choice(n, MOST_ROWS, replace=False))
 
 
-def _evenly(n: int, most: int) -> Rows:
+def evenly(n: int, most: int) -> Rows:
     """At most `most` of the numbers 0 … n − 1, evenly spread."""
     return np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.intp))
