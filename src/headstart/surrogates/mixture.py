@@ -229,16 +229,17 @@ class Hypotheses:
         L = self.L[:known, :known]
         white = solve_lower(L, np.column_stack([np.ones(known), self.v, self.F[:known]]))
         one, v, F = white[:, :1], white[:, 1:2], white[:, 2:]
-        best = np.full(T, -np.inf)
-        shift, scale = np.zeros(T), np.ones(T)
-        for c in SCALES:
-            a = (one * (F - c * v)).sum(axis=0) / (one**2).sum()
-            residuals = a * one + c * v - F
-            prior = -0.5 * (math.log(c / TYPICAL) / SPREAD) ** 2
-            likelihood = (known - 1) * math.log(c) + prior - 0.5 * (residuals**2).sum(axis=0)
-            better = likelihood > best
-            best, shift, scale = np.where(better, [likelihood, a, np.full(T, c)], [best, shift, scale])
-        R[:known] = shift * one + scale * v - F
+        squares = float((one**2).sum())
+        level, levels = float((one * v).sum()) / squares, (one * F).sum(axis=0) / squares
+        v, F = v - level * one, F - levels * one  # without the part that the shift explains
+        c = SCALES[:, None]
+        errors = c**2 * (v**2).sum() - 2 * c * (v * F).sum(axis=0) + (F**2).sum(axis=0)
+        prior = -0.5 * (np.log(c / TYPICAL) / SPREAD) ** 2
+        posterior = (known - 1) * np.log(c) + prior - 0.5 * errors
+        at = posterior.argmax(axis=0)
+        best, scale = posterior[at, np.arange(T)], SCALES[at]
+        shift = levels - scale * level
+        R[:known] = scale * v - F
         logs = np.log(np.maximum(self.population.shares, 1e-300)) + known / (known + CAUTION) * best
         weights = np.exp(logs - logs.max())
         weights = np.where(weights < NEGLIGIBLE * weights.max(), 0.0, weights)

@@ -57,8 +57,8 @@ class Warp:
         # log likelihood (Yeo and Johnson, section 3): −n/2 log var ψ(t) + (a − 1) Σ sign(t) log(1 + |t|)
         slope = float((np.sign(t) * np.log1p(np.abs(t))).sum())
         powers = np.arange(POWERS[0], POWERS[1] + POWER_STEP / 2, POWER_STEP)
-        bent = [yeo_johnson(t, power) for power in powers]
-        variance = np.array([np.var(values) for values in bent])
+        bent = yeo_johnson(t, powers[:, None])
+        variance = bent.var(axis=1)
         i = int(np.argmax(-0.5 * len(t) * np.log(variance) + (powers - 1.0) * slope))
         return cls(float(shift), scale, float(powers[i]), float(bent[i].mean()), math.sqrt(variance[i]))
 
@@ -90,8 +90,8 @@ def _relative(losses: Array, shift: float, scale: float) -> Array:
         return np.asarray(np.clip((np.clip(losses, -HUGE, HUGE) - shift) / scale, -BEYOND, FAR))
 
 
-def yeo_johnson(t: Array, power: float) -> Array:
-    """ψ(t)."""
+def yeo_johnson(t: Array, power: float | Array) -> Array:
+    """ψ(t); a column of powers gives a row of values for each."""
     up, down = np.maximum(t, 0.0), np.maximum(-t, 0.0)
     return _box_cox(up, power) - _box_cox(down, 2.0 - power)
 
@@ -102,9 +102,11 @@ def inverse_yeo_johnson(bent: Array, power: float) -> Array:
     return _inverse_box_cox(up, power) - _inverse_box_cox(down, 2.0 - power)
 
 
-def _box_cox(t: Array, power: float) -> Array:
+def _box_cox(t: Array, power: float | Array) -> Array:
     """((1 + t)^power − 1) / power for t ≥ 0, with its limit at 0."""
-    return np.log1p(t) if abs(power) < 1e-9 else np.expm1(power * np.log1p(t)) / power
+    logs = np.log1p(t)
+    vanishes = np.abs(power) < 1e-9
+    return np.where(vanishes, logs, np.expm1(power * logs) / np.where(vanishes, 1.0, power))
 
 
 def _inverse_box_cox(bent: Array, power: float) -> Array:
