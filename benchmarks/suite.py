@@ -44,16 +44,18 @@ OURS = {
 }
 REFERENCES = {"portfolio": "ref:greedy", "random": "ref:random", "cold GP": "ref:gp"}
 N_INIT, SEED = 5, 0
+RESAMPLES = 1000
 MOST_RANDOM = 400  # trials of random search whose expectation is kept
 
-MIXTURE, POPULATION = "headstart.surrogates.mixture", "headstart.transfer.population"
+MIXTURE, HYPOTHESES = "headstart.surrogates.mixture", "headstart.surrogates.hypotheses"
+POPULATION = "headstart.transfer.population"
 SWEEP: dict[str, tuple[str, tuple[float, ...]]] = {  # constant: its module, and the values besides its own
-    "BANDWIDTH": (MIXTURE, (0.1, 0.6)),
-    "RESIDUAL": (MIXTURE, (0.05, 0.5)),
-    "TYPICAL": (MIXTURE, (0.5, 1.0)),
-    "SPREAD": (MIXTURE, (0.25, 1.0)),
-    "CAUTION": (MIXTURE, (0.0, 8.0)),
-    "ODDS": (MIXTURE, (2.0, 12.0)),
+    "BANDWIDTH": (HYPOTHESES, (0.1, 0.6)),
+    "RESIDUAL": (HYPOTHESES, (0.05, 0.5)),
+    "TYPICAL": (HYPOTHESES, (0.5, 1.0)),
+    "SPREAD": (HYPOTHESES, (0.25, 1.0)),
+    "CAUTION": (HYPOTHESES, (0.0, 8.0)),
+    "ODDS": (MIXTURE, (1.5, 6.0)),
     "STRENGTH": (POPULATION, (1.0, 20.0)),
     "PULL": (POPULATION, (0.0, 3.0)),
     "ROUNDS": (POPULATION, (2, 12)),
@@ -133,7 +135,7 @@ def _left_out(j: Any, name: str, tasks: int) -> list[str]:
 def measure(
     j: Any, name: str, method: str, options: argparse.Namespace, change: tuple[str, float] | None = None
 ) -> dict[str, Any]:
-    """ADTM of a method on one table, with its standard error over tasks."""
+    """ADTM of a method on one table with its standard error over tasks, and the curve of every task."""
     test = _left_out(j, name, options.tasks)
     work = (delayed(curve)(name, method, task, place, options.trials, change) for place, task in enumerate(test))
     curves = np.array(Parallel(options.jobs)(work))
@@ -143,6 +145,7 @@ def measure(
         "adtm": dict(zip(marks, curves.mean(axis=0).round(4).tolist(), strict=True)),
         "error": dict(zip(marks, error.round(4).tolist(), strict=True)),
         "tasks": len(test),
+        "curves": curves.round(5).tolist(),
     }
 
 
@@ -157,15 +160,29 @@ def overall(ratios: Any) -> float:
     return float(np.exp(np.mean(np.log(list(ratios)))))
 
 
+def resampled(ours: list[dict[str, Any]], portfolio: list[dict[str, Any]], j: Any) -> float:
+    """Standard error of *relative* over all tables, in percent: the tasks of every table are drawn anew (bootstrap)."""
+    rng = np.random.default_rng(0)
+    scored = [j.MARKS.index(t) for t in j.SCORED]
+    total = np.zeros(RESAMPLES)
+    for mine, theirs in zip(ours, portfolio, strict=True):
+        A, B = np.array(mine["curves"])[:, scored], np.array(theirs["curves"])[:, scored]
+        drawn = rng.integers(len(A), size=(RESAMPLES, len(A)))
+        total += np.log((A[drawn].mean(axis=1) + 0.002) / (B[drawn].mean(axis=1) + 0.002)).mean(axis=1)
+    return 100 * float((total / len(ours)).std())
+
+
 def table_of(found: dict[str, dict[str, Any]], names: list[str], methods: list[str], j: Any) -> str:
-    """Markdown: relative per table, then over all tables with the worst, then ADTM after 5, 10 and 20 trials."""
+    """Markdown: relative per table, then over all tables with its standard error and the worst table, then ADTM."""
     relative = {m: {n: j.relative(found[n][m], found[n]["portfolio"]) for n in names} for m in methods}
     order = sorted(methods, key=lambda m: overall(relative[m].values()))
     lines = ["| method | " + " | ".join(names) + " | all (worst) |", "| --- |" + " --: |" * (len(names) + 1)]
     for m in order:
         cells = [f"{relative[m][n]:.2f}" for n in names]
         worst = max(relative[m].values())
-        lines.append(f"| {m} | {' | '.join(cells)} | **{overall(relative[m].values()):.2f}** ({worst:.2f}) |")
+        error = resampled([found[n][m] for n in names], [found[n]["portfolio"] for n in names], j)
+        total = overall(relative[m].values())
+        lines.append(f"| {m} | {' | '.join(cells)} | **{total:.2f}** ± {error:.0f} % ({worst:.2f}) |")
     lines += ["", "| method | " + " | ".join(names) + " |", "| --- |" + " --- |" * len(names)]
     for m in order:
         cells = []
