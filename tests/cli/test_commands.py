@@ -105,10 +105,13 @@ def test_the_authors_folder_is_a_history(shared: Path, tmp_path: Path) -> None:
             ("learn", "svm", "--direction", "maximize"),
             "svm minimises its values, so it cannot be read with direction 'maximize'",
         ),
-        (("learn", "svm", "--task", "x"), "'task' applies only to CSV files, not to svm; leave out --task"),
+        (
+            ("learn", "svm", "--task", "x"),
+            "'task' applies only to CSV files and runs of other tools, not to svm; leave out --task",
+        ),
         (
             ("learn", "svm", "--space", "none.json"),
-            "'space' applies only to CSV files, HPO-B files and Optuna storages, not to svm",
+            "'space' applies only to CSV files, HPO-B files, Optuna storages and runs of other tools, not to svm",
         ),
         (
             ("learn", "runs.csv", *CSV, "--studies", "a*"),

@@ -18,7 +18,7 @@ from headstart.history import read_history
 from headstart.history.imports.columns import columns_of, inferred_space
 from headstart.history.imports.literals import printed_dict
 from headstart.history.imports.metrics import direction_of
-from other_tools import TASKS, unpacked
+from other_tools import TASKS, assert_right, unpacked
 from program import headstart, one_line
 
 READERS = {
@@ -161,9 +161,17 @@ def test_ray_unfinished_trials(tmp_path):
     path.write_text(path.read_text().replace('\\"status\\": \\"TERMINATED\\"', '\\"status\\": \\"RUNNING\\"', 2))
     history = hs.History.from_ray(folder, value="loss")
     assert "2 unfinished runs" in history.notes[1]
-    path.write_text(path.read_text()[:900])
-    with pytest.raises(HeadstartError, match="not JSON or was cut off"):
-        hs.History.from_ray(folder, value="loss")
+
+
+@pytest.mark.parametrize("state", ["", "{", "{}", '{"checkpoints": []}', '{"trial_data": [["{}", "{}"]]}', "[]"])
+def test_ray_state_that_cannot_be_read(tmp_path, state):
+    folder = unpacked("ray", tmp_path)
+    for path in folder.glob("*/experiment_state-*.json"):
+        path.write_text(state)
+    history = hs.History.from_ray(folder, value="loss")
+    assert_right(history)
+    assert [len(history[task]) for task in TASKS] == [6, 6]
+    assert any("cannot be read, so a trial counts as finished if it has a result" in note for note in history.notes)
 
 
 def test_keras_tuner_trial_that_was_cut_off(tmp_path):
@@ -261,6 +269,7 @@ def test_runs_that_all_failed(tmp_path):
         ("val/rmse", "minimize"),
         ("valLoss", "minimize"),
         ("test_neg_log_loss", "maximize"),
+        ("neg_log_likelihood", "minimize"),
         ("roc_auc", "maximize"),
         ("mean_test_score", "maximize"),
         ("eval.R2", "maximize"),

@@ -90,7 +90,8 @@ def test_flaml_agrees_with_its_own_reader(tmp_path):
     _, _, losses, configs, _ = get_output_from_log(str(log), time_budget=1e9)
     ours = dict(zip(history["iris"].losses, history.configs("iris"), strict=True))
     for loss, record in zip(losses, configs, strict=True):
-        assert ours[loss] == {"learner": record["Current Learner"], **record["Current Hyper-parameters"]}
+        assert ours[loss].pop("learner").startswith(record["Current Learner"])  # which it cuts at an underscore
+        assert ours[loss] == record["Current Hyper-parameters"]
 
 
 def test_hyperopt(tmp_path):

@@ -237,6 +237,15 @@ def test_wandb_columns_in_another_order_are_told_apart_by_name(tmp_path):
     assert "read as metrics by their names, not as parameters: 'val_loss', 'acc'" in history.notes
 
 
+def test_wandb_names_that_the_user_gives_settle_what_a_column_is(tmp_path):
+    path = tmp_path / "export.csv"
+    path.write_text(PAGE.replace("acc", "quality").replace("epoch", "score_weight").replace("batch_size", "zoom"))
+    space = {"lr": hs.Float(1e-5, 1, log=True), "score_weight": hs.Int(1, 10)}
+    history = hs.History.from_wandb(path, space, value="quality", direction="maximize")
+    assert {config["score_weight"] for config in history.configs("export")} == {1, 10}
+    assert sorted(-history["export"].losses[np.isfinite(history["export"].losses)]) == [0.7, 0.8, 0.9]
+
+
 def test_wandb_raw_config_is_unwrapped(tmp_path):
     rows = [{**run, "config": {"lr": {"value": run["config"]["lr"], "desc": None}, "_wandb": {}}} for run in table()]
     path = tmp_path / "project.json"

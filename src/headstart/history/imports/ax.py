@@ -183,4 +183,5 @@ def _from_table(rows: list[dict[str, Any]], name: str, task: str, *, text: bool)
         )
         for row in rows
     ]
-    return Runs(f"{name} (Ax)", runs, text=text, notes=[f"taken for metrics, not parameters: {listed(metrics)}"])
+    note = f"taken for metrics, not parameters: {listed(metrics)}"
+    return Runs(f"{name} (Ax)", runs, text=text, notes=[note], guessed=True)

@@ -14,6 +14,7 @@ from typing import Any
 
 from headstart._support.files import read_json
 from headstart.errors import FormatError
+from headstart.history.imports.columns import as_float
 from headstart.history.imports.runs import FAILED, FINISHED, UNFINISHED, Run, Runs, as_path, folders, joined, read_all
 from headstart.history.imports.texts import flat, json_lines, numbers
 
@@ -54,34 +55,37 @@ def _read_one(past: Any) -> Runs:
 def _experiment(folder: Path) -> Runs:
     """One experiment. The state written last counts: a resumed experiment has several."""
     latest = sorted(folder.glob("experiment_state-*.json"))[-1]
-    state = read_json(latest, "the state of a Ray Tune experiment")
-    entries = state.get("trial_data") if isinstance(state, dict) else None
-    if not isinstance(entries, list):
-        raise FormatError(f"{latest} is not the state of a Ray Tune experiment: it has no list trial_data")
+    notes = []
     try:
+        entries = read_json(latest, "the state of a Ray Tune experiment")["trial_data"]
         trials = [_trial(folder, *map(json.loads, entry)) for entry in entries]
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise FormatError(f"{latest} has a trial that cannot be read: {error!r}") from error
-    cut = sum(damaged for _, damaged in trials)
-    return Runs(
-        f"{folder.name} (Ray Tune)", [run for run, _ in trials], left_out={"damaged line{s} of result.json files": cut}
-    )
+    except (FormatError, KeyError, TypeError, ValueError, AttributeError):  # damaged, or of an older version
+        notes.append(f"{latest.name} cannot be read, so a trial counts as finished if it has a result and no error")
+        trials = [_trial(folder, *_facts(path)) for path in sorted(folder.glob("*/params.json"))]
+    left_out = {"damaged line{s} of result.json files": sum(damaged for _, damaged in trials)}
+    return Runs(f"{folder.name} (Ray Tune)", [run for run, _ in trials], left_out=left_out, notes=notes)
+
+
+def _facts(params: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What the files of a trial tell about it, in the words of an experiment's state."""
+    folder = params.parent
+    reported = (folder / "result.json").is_file() and (folder / "result.json").stat().st_size > 0
+    status = "ERROR" if (folder / "error.txt").is_file() else "TERMINATED" if reported else "PENDING"
+    config = read_json(params, "the parameters of a trial")
+    return {"config": config, "status": status, "relative_logdir": folder.name}, {}
 
 
 def _trial(folder: Path, trial: Mapping[str, Any], facts: Mapping[str, Any]) -> tuple[Run, int]:
     """A trial, and the number of damaged lines in its results."""
-    place = folder / str(trial.get("relative_logdir") or "")
-    results, bad = json_lines(place / "result.json") if (place / "result.json").is_file() else ([], 0)
+    path = folder / str(trial.get("relative_logdir") or "") / "result.json"
+    results, damaged = json_lines(path) if path.is_file() else ([], 0)
     last = results[-1] if results else facts.get("last_result") or {}
-    seconds = last.get("time_total_s")
-    return (
-        Run(
-            folder.name,
-            flat(trial["config"], "/"),
-            numbers(flat({key: value for key, value in last.items() if key != "config"}, "/"), NO_METRIC),
-            STATES[trial["status"]],
-            float(seconds) if isinstance(seconds, (int, float)) else None,
-            {"trial_id": trial.get("trial_id"), "experiment_tag": trial.get("experiment_tag")},
-        ),
-        bad,
+    run = Run(
+        folder.name,
+        flat(trial["config"], "/"),
+        numbers(flat({key: value for key, value in last.items() if key != "config"}, "/"), NO_METRIC),
+        STATES[trial["status"]],
+        as_float(last.get("time_total_s")),
+        {"trial_id": trial.get("trial_id"), "experiment_tag": trial.get("experiment_tag")},
     )
+    return run, damaged

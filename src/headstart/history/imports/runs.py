@@ -49,7 +49,7 @@ class Runs:
 
     metric, directions: the metric that the tool optimised, and the directions that it recorded. space: its search
     space, if it recorded one. text: parameters are text, as in a CSV file. left_out: how many things the reader left
-    out, by what they are, with {s} for the plural.
+    out, by what they are, with {s} for the plural. guessed: the source does not tell metrics from parameters.
     """
 
     source: str
@@ -60,6 +60,7 @@ class Runs:
     text: bool = False
     left_out: Mapping[str, int] = field(default_factory=dict)
     notes: Sequence[str] = ()
+    guessed: bool = False
 
 
 @dataclass(frozen=True)
@@ -125,6 +126,7 @@ def joined(parts: Sequence[Runs], source: str = "") -> Runs:
         any(part.text for part in parts),
         sum((Counter(part.left_out) for part in parts), Counter()),
         notes,
+        any(part.guessed for part in parts),
     )
 
 
@@ -158,12 +160,13 @@ def folders(root: Path, is_one: Callable[[Path], bool], depth: int = 1) -> list[
 def evaluations(found: Runs, wanted: Wanted) -> Evaluations:
     """The runs as `History` takes them."""
     left_out = Counter(found.left_out)
+    space = found.space if wanted.space is None else as_space(wanted.space)
+    found = _sorted_out(found, wanted.value, space or ())
     runs = list(found.runs) if wanted.task is None else _with_task(found, wanted.task, left_out)
     finished = [run.metrics for run in runs if run.state == FINISHED]
     choice = choose(found.source, finished, found.metric, found.directions, wanted.value, wanted.direction)
     runs = _recorded(_usable(runs, choice.metric, found.source, left_out), left_out)
     ignored = {*wanted.ignore, wanted.task}
-    space = found.space if wanted.space is None else as_space(wanted.space)
     if space is not None and wanted.space is None and ignored & set(space):
         space = None  # others may depend on what is ignored, so infer the space from the rest
     columns = columns_of([run.config for run in runs], ignored, space, text=found.text)
@@ -186,6 +189,19 @@ def _table_read(table: Mapping[str, Any], how: Reading, source: str, notes: Sequ
     from headstart.history.formats.frames import Source, read_frame
 
     return read_frame(pd.DataFrame(table), how, source=Source(source, "run"), notes=notes)
+
+
+def _sorted_out(found: Runs, value: str | None, parameters: Collection[str]) -> Runs:
+    """The same runs, with metrics and parameters told apart by what the user names, where the source does not."""
+    if not found.guessed:
+        return found
+    runs = []
+    for run in found.runs:
+        cells: dict[str, Any] = {**run.config, **run.metrics}
+        metrics = {name: cells[name] for name in (*run.metrics, value) if name in cells and name not in parameters}
+        config = {name: cell for name, cell in cells.items() if name not in metrics}
+        runs.append(replace(run, config=config, metrics=metrics))
+    return replace(found, runs=runs)
 
 
 def lines(left_out: Mapping[str, int]) -> list[str]:

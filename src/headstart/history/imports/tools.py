@@ -51,7 +51,7 @@ def tool_of(name: str) -> Tool | None:
 
     A pickle is refused: it could run any code when it is opened.
     """
-    path = Path(mlflow.database_path(name)).expanduser()
+    path = Path(mlflow.database_path(str(name))).expanduser()
     if path.suffix.lower() in PICKLES:
         remedy = f"export the runs as text; for hyperopt, {hyperopt.TWO_LINES}"
         raise FormatError(f"{name} is a pickle, which could run any code when it is opened", remedy)

@@ -114,7 +114,8 @@ def _runs(rows: list[dict[str, Any]], name: str, task: str, *, text: bool) -> Ru
             f"Weights & Biases runs are read from {FORMS}",
         )
     metrics, note = _metrics([key for key in names if key not in OWN])
-    return Runs(source, [_page_run(row, metrics, task) for row in rows], text=text, notes=[note] if note else [])
+    runs = [_page_run(row, metrics, task) for row in rows]
+    return Runs(source, runs, text=text, notes=[note], guessed=True)
 
 
 # -- the table of the API --------------------------------------------------------------------------------------
@@ -155,17 +156,18 @@ def _unwrapped(value: Any) -> Any:
 # -- the table of the web page ---------------------------------------------------------------------------------
 
 
-def _metrics(names: Sequence[str]) -> tuple[set[str], str]:
-    """Which columns are metrics: from where the alphabet starts again, or by their names if it does not once."""
-    breaks = [i for i in range(1, len(names)) if names[i] < names[i - 1]]
-    if len(breaks) == 1:
-        metrics = list(names[breaks[0] :])
-        return set(metrics), f"read as metrics, because they follow the parameters: {listed(metrics)}"
+def _metrics(names: Sequence[str]) -> tuple[list[str], str]:
+    """Which columns are metrics: those after the alphabet starts again, or by their names if it does not, or twice."""
+    for key in (str, str.casefold):
+        breaks = [i for i in range(1, len(names)) if key(names[i]) < key(names[i - 1])]
+        if len(breaks) == 1:
+            metrics = list(names[breaks[0] :])
+            return metrics, f"read as metrics, because they follow the parameters: {listed(metrics)}"
     metrics = [name for name in names if direction_of(name) is not None or "/" in name or name in ("epoch", "step")]
-    return set(metrics), f"read as metrics by their names, not as parameters: {listed(metrics)}"
+    return metrics, f"read as metrics by their names, not as parameters: {listed(metrics)}"
 
 
-def _page_run(row: Mapping[str, Any], metrics: set[str], task: str) -> Run:
+def _page_run(row: Mapping[str, Any], metrics: Sequence[str], task: str) -> Run:
     return Run(
         task,
         {key: cell for key, cell in row.items() if key not in OWN and key not in metrics and cell != ""},
