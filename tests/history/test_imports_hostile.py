@@ -122,7 +122,7 @@ def test_mlflow_runs_without_meta(tmp_path):
     cut.write_text(cut.read_text()[:60])
     history = hs.History.from_mlflow(folder, value="val/loss")
     assert sum(map(len, history)) == sum(map(len, whole)) - 2
-    assert "2 runs with a missing or damaged meta.yaml" in history.notes[1]
+    assert "2 runs of which no id, experiment or status is recorded" in history.notes[1]
 
 
 def test_mlflow_metric_with_a_half_written_line(tmp_path):
@@ -216,7 +216,7 @@ def test_smac_run_history_with_other_content(tmp_path):
     data = json.loads(path.read_text())
     del data["data"][0]["cost"]
     path.write_text(json.dumps(data))
-    with pytest.raises(HeadstartError, match=r"not a run history of SMAC 2: KeyError\('cost'\)"):
+    with pytest.raises(HeadstartError, match=r"not a run history of SMAC 2 that can be read: KeyError\('cost'\)"):
         hs.History.from_smac(path)
 
 

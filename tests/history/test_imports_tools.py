@@ -189,7 +189,7 @@ def test_smac_without_its_space(files):
     history = hs.History.from_smac(folder)
     assert_right(history)
     assert history.space["gamma"].conditions == {"kernel": ("rbf",)}
-    assert any("no configspace.json, so the space is inferred" in note for note in history.notes)
+    assert any("there is no configspace.json, so the space is inferred" in note for note in history.notes)
 
 
 def test_syne_tune(files):

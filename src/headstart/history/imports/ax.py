@@ -17,7 +17,7 @@ from headstart._support.files import read_json
 from headstart.errors import FormatError, SpaceError
 from headstart.history.imports.columns import as_float
 from headstart.history.imports.metrics import direction_of, listed
-from headstart.history.imports.runs import FAILED, FINISHED, UNFINISHED, Run, Runs, as_path, read_all
+from headstart.history.imports.runs import FAILED, FINISHED, UNFINISHED, Run, Runs, as_path, parsing, read_all
 from headstart.history.imports.texts import csv_header, is_frame, read_csv, records_of
 from headstart.space import Categorical, Float, Int, Parameter, Space
 
@@ -60,10 +60,8 @@ def _read_one(past: Any) -> Runs:
     experiment = snapshot.get("experiment", snapshot) if isinstance(snapshot, dict) else {}
     if not isinstance(experiment, dict) or "trials" not in experiment:
         raise FormatError(f"{path} is not a snapshot of Ax: it has no experiment", f"Ax runs are read from {FORMS}")
-    try:
+    with parsing(path, "a snapshot of Ax"):
         return _from_experiment(experiment, path)
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
-        raise FormatError(f"{path} is not a snapshot of Ax that can be read: {error!r}") from error
 
 
 # -- the snapshot ----------------------------------------------------------------------------------------------
@@ -93,7 +91,7 @@ def _arms(task: str, trial: Mapping[str, Any], data: Mapping[str, Mapping[str, f
         arms += struct.get("generator_run", struct)["arms"]
     state = STATES.get(trial["status"]["name"], UNFINISHED)
     seconds = _seconds(trial.get("time_run_started"), trial.get("time_completed"))
-    return [Run(task, arm["parameters"], data.get(arm["name"], {}), state, seconds) for arm in arms]
+    return [Run(task, dict(arm["parameters"]), data.get(arm["name"], {}), state, seconds) for arm in arms]
 
 
 def _last_data(entry: Mapping[str, Any]) -> dict[str, dict[str, float]]:
@@ -167,7 +165,7 @@ def _from_table(rows: list[dict[str, Any]], name: str, task: str, *, text: bool)
             f"{name} is not a summary of Ax: it needs the columns arm_name and trial_status",
             f"Ax runs are read from {FORMS}",
         )
-    pending = [row for row in rows if row["trial_status"] != "COMPLETED"]
+    pending = [row for row in rows if row.get("trial_status") != "COMPLETED"]
 
     def is_metric(key: str) -> bool:
         empty = bool(pending) and all(row.get(key) in (None, "") for row in pending)
@@ -179,7 +177,7 @@ def _from_table(rows: list[dict[str, Any]], name: str, task: str, *, text: bool)
             task,
             {key: cell for key, cell in row.items() if key not in NO_CONFIG and key not in metrics},
             {key: number for key in metrics if (number := as_float(row.get(key))) is not None},
-            STATES.get(row["trial_status"], UNFINISHED),
+            STATES.get(str(row.get("trial_status")), UNFINISHED),
         )
         for row in rows
     ]

@@ -76,6 +76,8 @@ def _cell(value: Any, text: bool) -> Any:
         return ABSENT
     if isinstance(value, float) and math.isnan(value):
         return ABSENT
+    if isinstance(value, int) and as_float(value) is None:
+        return math.inf  # beyond any float; refused as not finite
     if value is None or isinstance(value, (str, bool, int, float)):
         return value
     try:
@@ -93,12 +95,11 @@ def _inferred(name: str, cells: Sequence[Any], text: bool) -> Column:
     kinds = sorted({_kind(cell) for cell in known})
     if kinds == ["None"]:
         return Column([ABSENT] * len(cells))
-    mixed = (
-        kinds if len(kinds) > 1 else ["numbers", "text"] if any(as_float(cell) is not None for cell in numeric) else []
-    )
-    note = f"{name!r} mixes {' and '.join(mixed)}, so its values are read as choices" if mixed else ""
-    if len(kinds) < 2:
-        return Column(cells, note if kinds == ["text"] else "")
+    if kinds == ["text"] and any(as_float(cell) is not None for cell in numeric):
+        kinds = ["numbers", "text"]
+    note = f"{name!r} mixes {' and '.join(kinds)}, so its values are read as choices" if len(kinds) > 1 else ""
+    if not note or all(isinstance(cell, str) for cell in known):
+        return Column(cells, note)
     labels: dict[str, Any] = {}
     for cell in known:
         labels.setdefault(_label(cell), cell)
@@ -133,7 +134,7 @@ def as_float(cell: Any) -> float | None:
         return None
     try:
         return float(cell)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
 
 

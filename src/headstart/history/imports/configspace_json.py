@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from headstart._support.files import read_json
-from headstart.errors import FormatError, SpaceError
+from headstart.errors import SpaceError
+from headstart.history.imports.runs import parsing
 from headstart.space import Categorical, Float, Int, Parameter, Space
 from headstart.space.foreign import from_ordinal
 
@@ -16,16 +17,14 @@ When = dict[str, list[Any]]
 
 def read_space(path: Path) -> Space:
     """The space in a configspace.json; a SpaceError if ours cannot express it."""
-    data = read_json(path, "a space of ConfigSpace")
-    try:
+    with parsing(path, "a space of ConfigSpace"):
+        data = read_json(path, "a space of ConfigSpace")
         entries = {entry["name"]: entry for entry in data["hyperparameters"]}
         if data.get("forbiddens"):
             raise SpaceError("it has forbidden clauses")
         when = {condition["child"]: _condition(condition, entries) for condition in data.get("conditions", ())}
         parents = {parent for condition in when.values() for parent in condition}
         return Space({name: _parameter(entry, when.get(name), name in parents) for name, entry in entries.items()})
-    except (KeyError, TypeError, AttributeError) as error:
-        raise FormatError(f"{path} is not a space of ConfigSpace: {error!r}") from error
 
 
 def _parameter(entry: Mapping[str, Any], when: When | None, is_parent: bool) -> Parameter:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from headstart.errors import FormatError
+from headstart.history.imports.columns import as_float
 from headstart.history.imports.runs import Run, Runs, as_path, joined, read_all
 from headstart.history.imports.texts import first_object, json_lines
 
@@ -52,20 +53,21 @@ def _log(path: Path) -> Runs:
     records = [record for record in records if "curr_best_record_id" not in record]
     whole = [record for record in records if record.keys() >= _FIELDS and isinstance(record["config"], dict)]
     damaged += len(records) - len(whole)
-    learners = {str(record["learner"]) for record in whole}
     return Runs(
         f"{path.name} (FLAML)",
-        [_run(path.stem, record, with_learner=len(learners) > 1) for record in whole],
+        [_run(path.stem, record) for record in whole],
         LOSS,
         {LOSS: "minimize"},
         left_out={"damaged line{s}": damaged},
     )
 
 
-def _run(task: str, record: Mapping[str, Any], *, with_learner: bool) -> Run:
+def _run(task: str, record: Mapping[str, Any]) -> Run:
     config = {name: value for name, value in record["config"].items() if name != "FLAML_sample_size"}
-    if with_learner:
-        config = {"learner": record["learner"], **config}
-    seconds = record.get("trial_time")
-    tags = {"learner": record["learner"], "sample_size": record.get("sample_size")}
-    return Run(task, config, {LOSS: record[LOSS]}, seconds=None if seconds is None else float(seconds), tags=tags)
+    return Run(
+        task,
+        {"learner": str(record["learner"]), **config},
+        {LOSS: record[LOSS]},
+        seconds=as_float(record.get("trial_time")),
+        tags={"sample_size": record.get("sample_size")},
+    )

@@ -60,14 +60,12 @@ def _runs(rows: list[dict[str, Any]], name: str, task: str, *, text: bool) -> Ru
         raise FormatError(
             f"{name} is not a table of hyperopt's trials: it needs the columns loss and status", TWO_LINES
         )
-    if odd := [row.get("status") for row in rows if row.get("status") not in STATES]:
+    if odd := [row.get("status") for row in rows if str(row.get("status")) not in STATES]:
         raise FormatError(f"{name}: the status {odd[0]!r} is not one of hyperopt's: {', '.join(STATES)}")
     return Runs(f"{name} (hyperopt)", [_run(row, task) for row in rows], "loss", {"loss": "minimize"}, text=text)
 
 
 def _run(row: Mapping[str, Any], task: str) -> Run:
     config = {key: cell for key, cell in row.items() if key not in NO_PARAMETER and cell != ""}
-    numbers = {key: as_float(row[key]) for key in NO_PARAMETER if key in row and key != "status"}
-    return Run(
-        task, config, {key: number for key, number in numbers.items() if number is not None}, STATES[row["status"]]
-    )
+    metrics = {key: number for key in NO_PARAMETER if (number := as_float(row.get(key))) is not None}
+    return Run(task, config, metrics, STATES[str(row["status"])])

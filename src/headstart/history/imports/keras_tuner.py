@@ -13,7 +13,18 @@ from typing import Any
 
 from headstart._support.files import read_json
 from headstart.errors import FormatError, SpaceError
-from headstart.history.imports.runs import FAILED, FINISHED, UNFINISHED, Run, Runs, as_path, folders, joined, read_all
+from headstart.history.imports.runs import (
+    FAILED,
+    FINISHED,
+    UNFINISHED,
+    Run,
+    Runs,
+    as_path,
+    folders,
+    joined,
+    parsing,
+    read_all,
+)
 from headstart.space import Categorical, Float, Int, Parameter, Space
 
 FORMS = "a project folder with oracle.json, or a folder of such folders"
@@ -53,9 +64,8 @@ def _project(folder: Path) -> Runs:
         modes |= trial.modes
     space, notes = None, []
     try:
-        space = _space(oracle["hyperparameters"]["space"])
-    except (KeyError, TypeError, AttributeError) as error:
-        raise FormatError(f"{folder / 'oracle.json'} is not the oracle of a Keras Tuner project: {error!r}") from error
+        with parsing(folder / "oracle.json", "the oracle of a Keras Tuner project"):
+            space = _space(oracle["hyperparameters"]["space"])
     except SpaceError as error:
         notes.append(f"the space is inferred from the runs, because that of the project cannot be expressed: {error}")
     return Runs(
@@ -73,7 +83,7 @@ def _trial(path: Path) -> _Trial | None:
     """A trial; None if its file is damaged, as when the tuner was stopped while it wrote."""
     try:
         return _Trial(read_json(path, "a trial of Keras Tuner"))
-    except (FormatError, KeyError, TypeError, ValueError, AttributeError):
+    except (FormatError, KeyError, TypeError, ValueError, AttributeError, ArithmeticError):
         return None
 
 

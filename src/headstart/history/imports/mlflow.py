@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +26,7 @@ FORMS = "an mlruns folder, a tracking database (SQLite), or a frame of mlflow.se
 STATES = {"FINISHED": FINISHED, "FAILED": FAILED, "KILLED": FAILED, "RUNNING": UNFINISHED, "SCHEDULED": UNFINISHED}
 CODES = {"1": "RUNNING", "2": "SCHEDULED", "3": "FINISHED", "4": "FAILED", "5": "KILLED"}  # in meta.yaml
 PARENT = "mlflow.parentRunId"
+_COLUMNS = {"run_id", "experiment_id", "status"}
 _TABLES = {"experiments", "runs", "params", "latest_metrics", "tags"}
 
 
@@ -84,15 +85,14 @@ class _Record:
         return Run(self.experiment, self.params, self.metrics, STATES[self.status], seconds, self.tags)
 
 
-def _runs(source: str, records: Iterable[_Record], damaged: int = 0) -> Runs:
-    records = list(records)
+def _runs(source: str, records: Sequence[_Record], damaged: int = 0) -> Runs:
     parents = {record.tags[PARENT] for record in records if PARENT in record.tags}
     kept = [record for record in records if not record.deleted]
     leaves = [record for record in kept if record.id not in parents]
     if unknown := [record.status for record in leaves if record.status not in STATES]:
         raise FormatError(f"{source}: a run has the unknown status {unknown[0]!r}")
     left_out = {
-        "run{s} with a missing or damaged meta.yaml": damaged,
+        "run{s} of which no id, experiment or status is recorded": damaged,
         "deleted run{s}": len(records) - len(kept),
         "run{s} with nested runs (searches, not evaluations)": len(kept) - len(leaves),
     }
@@ -191,7 +191,7 @@ def _is_database(path: Path) -> bool:
                 return False
         with closing(_opened(path)) as database:
             tables = {name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-    except (OSError, sqlite3.Error):
+    except (OSError, UnicodeDecodeError, sqlite3.Error):
         return False
     return tables >= _TABLES
 
@@ -214,14 +214,12 @@ def _from_database(path: Path) -> Runs:
             )
             params = _by_run(database, "SELECT run_uuid, key, value FROM params")
             tags = _by_run(database, "SELECT run_uuid, key, value FROM tags")
-    except sqlite3.Error as error:
+    except (UnicodeDecodeError, sqlite3.Error) as error:
         raise FormatError(f"{path} cannot be read as a tracking database of MLflow: {error}") from error
-    records = [
-        _Record(
-            id, name, status, start, end, "deleted" in stages, metrics.get(id, {}), params.get(id, {}), tags.get(id, {})
-        )
-        for id, name, status, start, end, *stages in rows
-    ]
+    records = []
+    for run, experiment, status, start, end, *stages in rows:
+        recorded = (metrics.get(run, {}), params.get(run, {}), tags.get(run, {}))
+        records.append(_Record(run, experiment, status, start, end, "deleted" in stages, *recorded))
     return _runs(f"{path.name} (MLflow)", records)
 
 
@@ -237,12 +235,13 @@ def _by_run(database: sqlite3.Connection, query: str) -> dict[str, dict[str, Any
 
 def _from_records(rows: list[dict[str, Any]], name: str) -> Runs:
     """The rows of `mlflow.search_runs`."""
-    if not rows or not {"run_id", "experiment_id", "status"} <= set().union(*rows):
+    if not rows or not set().union(*rows) >= _COLUMNS:
         raise FormatError(
             f"{name} is not a table of MLflow runs: it needs the columns run_id, experiment_id and status",
             f"MLflow runs are read from {FORMS}",
         )
-    return _runs(f"{name} (MLflow)", [_row(row) for row in rows])
+    whole = [row for row in rows if row.keys() >= _COLUMNS]
+    return _runs(f"{name} (MLflow)", [_row(row) for row in whole], len(rows) - len(whole))
 
 
 def _row(row: Mapping[str, Any]) -> _Record:

@@ -15,7 +15,18 @@ from typing import Any
 from headstart._support.files import read_json
 from headstart.errors import FormatError
 from headstart.history.imports.columns import as_float
-from headstart.history.imports.runs import FAILED, FINISHED, UNFINISHED, Run, Runs, as_path, folders, joined, read_all
+from headstart.history.imports.runs import (
+    FAILED,
+    FINISHED,
+    UNFINISHED,
+    Run,
+    Runs,
+    as_path,
+    folders,
+    joined,
+    parsing,
+    read_all,
+)
 from headstart.history.imports.texts import flat, json_lines, numbers
 
 FORMS = "an experiment folder with experiment_state-*.json, or a folder of such folders"
@@ -57,9 +68,10 @@ def _experiment(folder: Path) -> Runs:
     latest = sorted(folder.glob("experiment_state-*.json"))[-1]
     notes = []
     try:
-        entries = read_json(latest, "the state of a Ray Tune experiment")["trial_data"]
-        trials = [_trial(folder, *map(json.loads, entry)) for entry in entries]
-    except (FormatError, KeyError, TypeError, ValueError, AttributeError):  # damaged, or of an older version
+        with parsing(latest, "the state of a Ray Tune experiment"):
+            entries = read_json(latest, "the state of a Ray Tune experiment")["trial_data"]
+            trials = [_trial(folder, *map(json.loads, entry)) for entry in entries]
+    except FormatError:  # damaged, or of an older version
         notes.append(f"{latest.name} cannot be read, so a trial counts as finished if it has a result and no error")
         trials = [_trial(folder, *_facts(path)) for path in sorted(folder.glob("*/params.json"))]
     left_out = {"damaged line{s} of result.json files": sum(damaged for _, damaged in trials)}
@@ -71,7 +83,8 @@ def _facts(params: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     folder = params.parent
     reported = (folder / "result.json").is_file() and (folder / "result.json").stat().st_size > 0
     status = "ERROR" if (folder / "error.txt").is_file() else "TERMINATED" if reported else "PENDING"
-    config = read_json(params, "the parameters of a trial")
+    with parsing(params, "the parameters of a trial"):
+        config = dict(read_json(params, "the parameters of a trial"))
     return {"config": config, "status": status, "relative_logdir": folder.name}, {}
 
 

@@ -9,14 +9,15 @@ from __future__ import annotations
 import math
 import os
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from headstart._support.direction import checked_direction
 from headstart._support.wording import closest, some
-from headstart.errors import EmptyHistoryError, FormatError, HistoryError
+from headstart.errors import ArgumentError, EmptyHistoryError, FormatError, HeadstartError, HistoryError
 from headstart.history.evaluations import Evaluations
 from headstart.history.imports.columns import columns_of, inferred_space
 from headstart.history.imports.metrics import choose
@@ -133,7 +134,7 @@ def joined(parts: Sequence[Runs], source: str = "") -> Runs:
 def as_path(past: Any, tool: str, forms: str) -> Path:
     """A path that exists; an error that says what the reader takes. A pickle is refused unopened."""
     if not isinstance(past, (str, os.PathLike)):
-        raise HistoryError(f"{tool} runs are read from {forms}, but got {type(past).__name__}")
+        raise ArgumentError(f"{tool} runs are read from {forms}, but got {type(past).__name__}")
     path = Path(past).expanduser()
     if path.suffix.lower() in PICKLES:
         raise FormatError(
@@ -142,6 +143,17 @@ def as_path(past: Any, tool: str, forms: str) -> Path:
     if not path.exists():
         raise FileNotFoundError(f"there is no file or folder {path}")
     return path if path.name else path.resolve()
+
+
+@contextmanager
+def parsing(path: Path, what: str) -> Iterator[None]:
+    """Turns what goes wrong with the content of a file into an error that names the file."""
+    try:
+        yield
+    except HeadstartError:
+        raise
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+        raise FormatError(f"{path} is not {what} that can be read: {error!r}") from error
 
 
 def folders(root: Path, is_one: Callable[[Path], bool], depth: int = 1) -> list[Path]:
@@ -166,7 +178,7 @@ def evaluations(found: Runs, wanted: Wanted) -> Evaluations:
     finished = [run.metrics for run in runs if run.state == FINISHED]
     choice = choose(found.source, finished, found.metric, found.directions, wanted.value, wanted.direction)
     runs = _recorded(_usable(runs, choice.metric, found.source, left_out), left_out)
-    ignored = {*wanted.ignore, wanted.task}
+    ignored = {*wanted.ignore, wanted.task, wanted.cost}
     if space is not None and wanted.space is None and ignored & set(space):
         space = None  # others may depend on what is ignored, so infer the space from the rest
     columns = columns_of([run.config for run in runs], ignored, space, text=found.text)
@@ -254,7 +266,7 @@ def _recorded(runs: Sequence[Run], left_out: Counter[str]) -> list[Run]:
 def _costs(runs: Sequence[Run], name: str | None, source: str) -> list[float] | None:
     """The seconds of each run, or what it recorded under a name; None if no run has any."""
     if name is None:
-        costs = [math.nan if run.seconds is None else float(run.seconds) for run in runs]
+        costs = [_number(run.seconds) for run in runs]
     else:
         costs = [_number(run.metrics.get(name, run.config.get(name, run.tags.get(name)))) for run in runs]
         if all(math.isnan(cost) for cost in costs):

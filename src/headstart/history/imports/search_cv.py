@@ -90,7 +90,7 @@ def _largest(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """The last row of each candidate; only a halving search has more than one."""
     if not all("iter" in row and "n_resources" in row for row in rows):
         return list(rows)
-    ordered = sorted(rows, key=lambda row: float(row["iter"]))
+    ordered = sorted(rows, key=lambda row: as_float(row["iter"]) or 0.0)
     return list({str(_config(row)): row for row in ordered}.values())
 
 

@@ -13,21 +13,25 @@ from typing import Any
 
 from headstart._support.files import read_json
 from headstart.errors import FormatError, SpaceError
+from headstart.history.imports.columns import as_float
 from headstart.history.imports.configspace_json import read_space
-from headstart.history.imports.runs import FAILED, FINISHED, UNFINISHED, Run, Runs, as_path, folders, joined, read_all
+from headstart.history.imports.runs import (
+    FAILED,
+    FINISHED,
+    UNFINISHED,
+    Run,
+    Runs,
+    as_path,
+    folders,
+    joined,
+    parsing,
+    read_all,
+)
 
 FORMS = "a folder with runhistory.json, such as smac3_output/NAME/SEED, or a folder of such folders"
 FIELDS = (
-    "config_id",
-    "instance",
-    "seed",
-    "budget",
-    "cost",
-    "time",
-    "status",
-    "starttime",
-    "endtime",
-    "additional_info",
+    *("config_id", "instance", "seed", "budget", "cost", "time"),
+    *("status", "starttime", "endtime", "additional_info"),
 )
 STATES = {0: UNFINISHED, 1: FINISHED, 2: FAILED, 3: FAILED, 4: FAILED}  # running, success, crashed, timeout, memory
 
@@ -59,23 +63,19 @@ def _read_one(past: Any) -> Runs:
 
 def _run(folder: Path) -> Runs:
     path = folder / "runhistory.json"
-    history = read_json(path, "the run history of SMAC")
-    try:
-        trials = [
-            entry if isinstance(entry, dict) else dict(zip(FIELDS, entry, strict=True)) for entry in history["data"]
-        ]
+    with parsing(path, "a run history of SMAC 2"):
+        history = read_json(path, "a run history of SMAC")
+        trials = [_as_object(entry) for entry in history["data"]]
         configs = {int(key): dict(config) for key, config in history["configs"].items()}
         scenario = _scenario(folder)
         budgets = {trial["budget"] for trial in trials if trial["budget"] is not None}
         kept = [trial for trial in trials if trial["budget"] is None or trial["budget"] == max(budgets)]
         runs = [_trial(trial, configs[trial["config_id"]], scenario) for trial in kept]
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise FormatError(f"{path} is not a run history of SMAC 2: {error!r}") from error
     space, notes = None, []
     try:
         space = read_space(folder / "configspace.json")
     except FileNotFoundError:
-        notes.append(f"{folder.name} has no configspace.json, so the space is inferred from the runs")
+        notes.append("there is no configspace.json, so the space is inferred from the runs")
     except SpaceError as error:
         notes.append(f"the space is inferred from the runs, because configspace.json cannot be expressed: {error}")
     objectives = _objectives(scenario)
@@ -113,6 +113,6 @@ def _trial(trial: Mapping[str, Any], config: Mapping[str, Any], scenario: Mappin
         config,
         dict(zip(objectives, costs, strict=True)),
         STATES[trial["status"]],
-        float(trial["time"]),
+        as_float(trial["time"]),
         {"scenario": scenario["name"], "instance": trial["instance"], "seed": trial["seed"]},
     )

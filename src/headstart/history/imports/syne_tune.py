@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from typing import Any
 from headstart._support.files import read_json
 from headstart.errors import FormatError
 from headstart.history.imports.columns import as_float
-from headstart.history.imports.runs import FAILED, UNFINISHED, Run, Runs, as_path, folders, joined, read_all
+from headstart.history.imports.runs import FAILED, UNFINISHED, Run, Runs, as_path, folders, joined, parsing, read_all
 from headstart.history.imports.texts import csv_records
 from headstart.space import Categorical, Float, Int, Parameter, Space
 
@@ -53,29 +54,38 @@ def _experiment(folder: Path) -> Runs:
     rows = _rows(folder / RESULTS)
     if "trial_id" not in rows[0]:
         raise FormatError(f"{folder / RESULTS} is not a result of Syne Tune: it has no column trial_id")
-    metadata = read_json(folder / "metadata.json", "the metadata of Syne Tune")
-    metrics = list(metadata.get("metric_names", ()))
-    modes = metadata.get("metric_mode", "min")
-    modes = [modes] * len(metrics) if isinstance(modes, str) else list(modes)
+    metadata = _metadata(folder / "metadata.json")
     tags = {key: value for key, value in metadata.items() if isinstance(value, (str, int, float))}
     last = {row["trial_id"]: row for row in rows}  # rows are in the order of time
     runs = [_run(folder.name, row, tags) for row in last.values()]
-    runs += _without_report(folder, set(last), tags)
+    directions = metadata["directions"]
     return Runs(
         f"{folder.name} (Syne Tune)",
-        runs,
-        metrics[0] if len(metrics) == 1 else None,
-        {metric: MODES[mode] for metric, mode in zip(metrics, modes, strict=True) if mode in MODES},
+        [*runs, *_without_report(folder, set(last), tags)],
+        next(iter(directions)) if len(directions) == 1 else None,
+        directions,
         _space(metadata.get("config_space")),
         text=True,
+        notes=[] if directions else [f"{folder.name} has no metadata.json"],
     )
+
+
+def _metadata(path: Path) -> dict[str, Any]:
+    """The metadata, and in it the directions of the metrics."""
+    if not path.is_file():
+        return {"directions": {}}
+    with parsing(path, "the metadata of Syne Tune"):
+        metadata = dict(read_json(path, "the metadata of Syne Tune"))
+        names, modes = metadata["metric_names"], metadata["metric_mode"]
+        modes = [modes] * len(names) if isinstance(modes, str) else modes
+        return {**metadata, "directions": {name: MODES[mode] for name, mode in zip(names, modes, strict=True)}}
 
 
 def _rows(path: Path) -> list[dict[str, str]]:
     try:
         with zipfile.ZipFile(path) as archive:
             text = archive.read(archive.namelist()[0]).decode("utf-8")
-    except (zipfile.BadZipFile, OSError, IndexError, UnicodeDecodeError, EOFError) as error:
+    except (zipfile.BadZipFile, zlib.error, RuntimeError, OSError, IndexError, ValueError, EOFError) as error:
         raise FormatError(f"{path} is damaged or was cut off ({error})") from error
     return csv_records(io.StringIO(text, newline=""), path.name)
 
@@ -93,17 +103,10 @@ def _without_report(folder: Path, known: set[str], tags: Mapping[str, Any]) -> l
     runs = []
     for path in sorted(folder.glob("*/config.json")):
         if path.parent.name.isdigit() and path.parent.name not in known:
-            config = read_json(path, "the configuration of a trial")
-            ended = (path.parent / "end").is_file()
-            runs.append(
-                Run(
-                    folder.name,
-                    {name: str(v) for name, v in config.items()},
-                    {},
-                    FAILED if ended else UNFINISHED,
-                    tags=tags,
-                )
-            )
+            with parsing(path, "the configuration of a trial"):
+                entries = read_json(path, "the configuration of a trial").items()
+            state = FAILED if (path.parent / "end").is_file() else UNFINISHED
+            runs.append(Run(folder.name, {name: str(value) for name, value in entries}, {}, state, tags=tags))
     return runs
 
 

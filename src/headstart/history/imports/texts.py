@@ -95,11 +95,10 @@ def flat(nested: Mapping[str, Any], separator: str) -> dict[str, Any]:
     return level
 
 
-def is_number(value: Any) -> bool:
-    """Whether a value is a number; True and False are not."""
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
-
-
-def numbers(record: Mapping[str, Any], without: Sequence[str] | frozenset[str] = ()) -> dict[str, float]:
-    """The entries of a record that are numbers."""
-    return {name: float(value) for name, value in record.items() if name not in without and is_number(value)}
+def numbers(record: Mapping[str, Any], without: Sequence[str] = ()) -> dict[str, int | float]:
+    """The entries of a record that are numbers; True and False are not."""
+    return {
+        name: value
+        for name, value in record.items()
+        if name not in without and isinstance(value, (int, float)) and not isinstance(value, bool)
+    }

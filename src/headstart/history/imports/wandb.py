@@ -38,18 +38,7 @@ STATES = {"finished": FINISHED, "failed": FAILED, "crashed": FAILED, "killed": F
 # The columns of the web page that are neither parameters nor metrics.
 OWN = (
     *("Name", "State", "Notes", "User", "Tags", "Created", "Runtime", "Sweep", "Agent", "Group", "Job Type", "ID"),
-    *(
-        "Updated",
-        "End Time",
-        "Hostname",
-        "Host",
-        "Description",
-        "Commit",
-        "GitHub",
-        "Git Commit",
-        "GPU Count",
-        "GPU Type",
-    ),
+    *("Updated", "End Time", "Hostname", "Description", "Commit", "GitHub", "GPU Count", "GPU Type"),
 )
 
 
@@ -124,7 +113,7 @@ def _runs(rows: list[dict[str, Any]], name: str, task: str, *, text: bool) -> Ru
 def _api_run(row: Mapping[str, Any], task: str) -> Run:
     config, summary = (_as_dict(row.get(part)) for part in ("config", "summary"))
     private = {key: value for key, value in summary.items() if key.startswith("_")}
-    seconds = private.get("_runtime", (private.get("_wandb") or {}).get("runtime"))
+    seconds = private.get("_runtime")
     return Run(
         task,
         flat({key: _unwrapped(value) for key, value in config.items() if not key.startswith("_")}, "."),
@@ -139,6 +128,8 @@ def _as_dict(cell: Any) -> dict[str, Any]:
     """The dictionary in a cell, which may be JSON or what Python prints."""
     if isinstance(cell, Mapping):
         return dict(cell)
+    if cell is None or cell == "":
+        return {}
     try:
         found = json.loads(cell)
     except (TypeError, ValueError, RecursionError):
@@ -172,7 +163,7 @@ def _page_run(row: Mapping[str, Any], metrics: Sequence[str], task: str) -> Run:
         task,
         {key: cell for key, cell in row.items() if key not in OWN and key not in metrics and cell != ""},
         {key: number for key in metrics if (number := as_float(row.get(key))) is not None},
-        STATES.get(str(row["State"]).lower(), UNFINISHED),
+        STATES.get(str(row.get("State")).lower(), UNFINISHED),
         as_float(row.get("Runtime")),
         {key: cell for key, cell in row.items() if key in OWN and cell not in ("", "-")},
     )
