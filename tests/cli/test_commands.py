@@ -115,7 +115,7 @@ def test_the_authors_folder_is_a_history(shared: Path, tmp_path: Path) -> None:
         ),
         (
             ("learn", "runs.csv", *CSV, "--studies", "a*"),
-            "'studies' applies only to Optuna storages, not to runs.csv; leave out --stud",
+            "'studies' applies only to Optuna storages and runs of other tools, not to runs.csv; leave out --stud",
         ),
         (("learn", "sqlite:///rums.db"), "there is no storage sqlite:///rums.db: the file rums.db does not exist"),
         (("learn", "runs.txt"), "cannot tell what runs.txt holds: it ends in none of .parquet, .csv, .json"),

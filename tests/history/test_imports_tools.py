@@ -51,7 +51,7 @@ def test_mlflow_folder(files):
         "skipped 2 deleted runs; 2 runs with nested runs (searches, not evaluations); 2 unfinished runs; "
         "the columns library"
     )
-    assert "'val/loss' is minimized, judging by its name" in history.notes
+    assert "by its name, this source minimises 'val/loss'" in history.notes
     assert "'pruning' mixes None and numbers, so its values are read as choices" in history.notes
 
 
@@ -94,6 +94,16 @@ def test_mlflow_runs_without_the_metric_are_counted(files):
     history = hs.History.from_mlflow(files("mlflow") / "mlruns", value="auc")
     assert history.direction == "maximize"
     assert "8 runs without the metric 'auc'" in skipped(history)
+
+
+def test_only_the_tasks_that_are_named(files):
+    folder = files("mlflow") / "mlruns"
+    history = hs.History.from_mlflow(folder, value="val/loss", tasks="chu*")
+    assert_right(history, ["churn"])
+    assert "11 runs of other tasks" in skipped(history)
+    assert read_history(str(folder), Reading(value="val/loss", studies=["fraud"])).tasks == ["fraud"]
+    with pytest.raises(ValueError, match=r"no task of mlruns \(MLflow\) matches 'wine' \(tasks: churn, fraud\)"):
+        hs.History.from_mlflow(folder, value="val/loss", tasks=["churn", "wine"])
 
 
 def test_mlflow_one_experiment(files):

@@ -121,7 +121,8 @@ READING: dict[str, dict[str, Any]] = {
               "or inferred from the runs)"},
     "direction": {"choices": DIRECTIONS, "help": "whether lower or higher results are better (default: CSV: minimize; "
                   "other tools: recorded, or inferred from the metric's name); Optuna: which studies to read"},
-    "studies": {"metavar": "PATTERN", "nargs": "+", "help": "Optuna: read only these studies, such as 'svm-*'"},
+    "studies": {"metavar": "PATTERN", "nargs": "+", "help": "Optuna: read only these studies, such as 'svm-*'; "
+                "other tools: only these tasks"},
 }  # fmt: skip
 
 

@@ -23,6 +23,7 @@ class ReadsOtherTools:
     direction: "minimize" or "maximize"; None takes the recorded one, or infers it from the name of the metric.
     cost: a metric, parameter or tag that is the cost; None takes the seconds, if they are recorded.
     ignore: recorded parameters that are not parameters of the search.
+    tasks: names of tasks, or patterns such as "svm-*"; the others are left out, as runs of another model must be.
 
     Failed runs count as failed trials. Unfinished runs and runs without the metric are left out. The notes of the
     history say what was read and what was left out. Pickles are refused.
@@ -44,6 +45,7 @@ class ReadsOtherTools:
         direction: str | None = None,
         cost: str | None = None,
         ignore: Collection[str] = (),
+        tasks: Collection[str] | None = None,
     ) -> History:
         """A history from MLflow.
 
@@ -52,7 +54,7 @@ class ReadsOtherTools:
         """
         from headstart.history.imports import mlflow
 
-        return cls._read(mlflow.read, past, Wanted(space, task, value, direction, cost, ignore))
+        return cls._read(mlflow.read, past, Wanted(space, task, value, direction, cost, ignore, tasks))
 
     @classmethod
     def from_wandb(
@@ -65,6 +67,7 @@ class ReadsOtherTools:
         direction: str | None = None,
         cost: str | None = None,
         ignore: Collection[str] = (),
+        tasks: Collection[str] | None = None,
     ) -> History:
         """A history from Weights & Biases.
 
@@ -73,7 +76,7 @@ class ReadsOtherTools:
         """
         from headstart.history.imports import wandb
 
-        return cls._read(wandb.read, past, Wanted(space, task, value, direction, cost, ignore))
+        return cls._read(wandb.read, past, Wanted(space, task, value, direction, cost, ignore, tasks))
 
     @classmethod
     def from_ray(
@@ -86,6 +89,7 @@ class ReadsOtherTools:
         direction: str | None = None,
         cost: str | None = None,
         ignore: Collection[str] = (),
+        tasks: Collection[str] | None = None,
     ) -> History:
         """A history from Ray Tune.
 
@@ -94,7 +98,7 @@ class ReadsOtherTools:
         """
         from headstart.history.imports import ray_tune
 
-        return cls._read(ray_tune.read, past, Wanted(space, task, value, direction, cost, ignore))
+        return cls._read(ray_tune.read, past, Wanted(space, task, value, direction, cost, ignore, tasks))
 
     @classmethod
     def from_smac(
@@ -107,6 +111,7 @@ class ReadsOtherTools:
         direction: str | None = None,
         cost: str | None = None,
         ignore: Collection[str] = (),
+        tasks: Collection[str] | None = None,
     ) -> History:
         """A history from SMAC3, versions 2.x.
 
@@ -115,7 +120,7 @@ class ReadsOtherTools:
         """
         from headstart.history.imports import smac
 
-        return cls._read(smac.read, past, Wanted(space, task, value, direction, cost, ignore))
+        return cls._read(smac.read, past, Wanted(space, task, value, direction, cost, ignore, tasks))
 
     @classmethod
     def from_syne_tune(
@@ -128,6 +133,7 @@ class ReadsOtherTools:
         direction: str | None = None,
         cost: str | None = None,
         ignore: Collection[str] = (),
+        tasks: Collection[str] | None = None,
     ) -> History:
         """A history from Syne Tune.
 
@@ -136,7 +142,7 @@ class ReadsOtherTools:
         """
         from headstart.history.imports import syne_tune
 
-        return cls._read(syne_tune.read, past, Wanted(space, task, value, direction, cost, ignore))
+        return cls._read(syne_tune.read, past, Wanted(space, task, value, direction, cost, ignore, tasks))
 
     @classmethod
     def from_keras_tuner(
@@ -149,6 +155,7 @@ class ReadsOtherTools:
         direction: str | None = None,
         cost: str | None = None,
         ignore: Collection[str] = (),
+        tasks: Collection[str] | None = None,
     ) -> History:
         """A history from Keras Tuner.
 
@@ -156,7 +163,7 @@ class ReadsOtherTools:
         """
         from headstart.history.imports import keras_tuner
 
-        return cls._read(keras_tuner.read, past, Wanted(space, task, value, direction, cost, ignore))
+        return cls._read(keras_tuner.read, past, Wanted(space, task, value, direction, cost, ignore, tasks))
 
     @classmethod
     def from_search_cv(
@@ -169,6 +176,7 @@ class ReadsOtherTools:
         direction: str | None = None,
         cost: str | None = None,
         ignore: Collection[str] = (),
+        tasks: Collection[str] | None = None,
     ) -> History:
         """A history from scikit-learn's grid, randomized and halving searches.
 
@@ -177,7 +185,7 @@ class ReadsOtherTools:
         """
         from headstart.history.imports import search_cv
 
-        return cls._read(search_cv.read, past, Wanted(space, task, value, direction, cost, ignore))
+        return cls._read(search_cv.read, past, Wanted(space, task, value, direction, cost, ignore, tasks))
 
     @classmethod
     def from_hyperopt(
@@ -190,6 +198,7 @@ class ReadsOtherTools:
         direction: str | None = None,
         cost: str | None = None,
         ignore: Collection[str] = (),
+        tasks: Collection[str] | None = None,
     ) -> History:
         """A history from hyperopt.
 
@@ -198,7 +207,7 @@ class ReadsOtherTools:
         """
         from headstart.history.imports import hyperopt
 
-        return cls._read(hyperopt.read, past, Wanted(space, task, value, direction, cost, ignore))
+        return cls._read(hyperopt.read, past, Wanted(space, task, value, direction, cost, ignore, tasks))
 
     @classmethod
     def from_ax(
@@ -211,6 +220,7 @@ class ReadsOtherTools:
         direction: str | None = None,
         cost: str | None = None,
         ignore: Collection[str] = (),
+        tasks: Collection[str] | None = None,
     ) -> History:
         """A history from Ax.
 
@@ -218,7 +228,7 @@ class ReadsOtherTools:
         """
         from headstart.history.imports import ax
 
-        return cls._read(ax.read, past, Wanted(space, task, value, direction, cost, ignore))
+        return cls._read(ax.read, past, Wanted(space, task, value, direction, cost, ignore, tasks))
 
     @classmethod
     def from_flaml(
@@ -231,6 +241,7 @@ class ReadsOtherTools:
         direction: str | None = None,
         cost: str | None = None,
         ignore: Collection[str] = (),
+        tasks: Collection[str] | None = None,
     ) -> History:
         """A history from FLAML.
 
@@ -239,7 +250,7 @@ class ReadsOtherTools:
         """
         from headstart.history.imports import flaml
 
-        return cls._read(flaml.read, past, Wanted(space, task, value, direction, cost, ignore))
+        return cls._read(flaml.read, past, Wanted(space, task, value, direction, cost, ignore, tasks))
 
     @classmethod
     def _read(cls, read: Callable[[Any], Runs], past: Any, wanted: Wanted) -> History:

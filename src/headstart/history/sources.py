@@ -33,7 +33,7 @@ OPEN_IN = {
     "ignore": ("CSV files", OTHERS),
     "space": ("CSV files", "HPO-B files", "Optuna storages", OTHERS),
     "direction": ("CSV files", "Optuna storages", "histories", OTHERS),
-    "studies": ("Optuna storages",),
+    "studies": ("Optuna storages", OTHERS),
 }
 
 

@@ -61,7 +61,7 @@ def choose(
         raise HistoryError(
             f"{source} does not record whether {metric!r} was minimised or maximised", "choose with {direction}"
         )
-    return Choice(metric, inferred, f"{metric!r} is {inferred}d, judging by its name")
+    return Choice(metric, inferred, f"by its name, this source {VERBS[inferred]} {metric!r}")
 
 
 def _metric(source: str, counts: Mapping[str, int], optimised: str | None, value: str | None) -> str:

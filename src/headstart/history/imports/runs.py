@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -74,17 +75,21 @@ class Wanted:
     direction: str | None = None
     cost: str | None = None
     ignore: Collection[str] = ()
+    tasks: Collection[str] | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "ignore", (self.ignore,) if isinstance(self.ignore, str) else tuple(self.ignore))
+        for name in ("ignore", "tasks"):
+            names = getattr(self, name)
+            if names is not None:
+                object.__setattr__(self, name, (names,) if isinstance(names, str) else tuple(names))
         if self.direction is not None:
             checked_direction(self.direction)
 
     @classmethod
     def by(cls, how: Reading) -> Wanted:
         """The same options as a `Reading`, where one at its default is not given."""
-        named = {option: getattr(how, option) for option in ("task", "value") if option in how.given}
-        return cls(how.space, direction=how.direction, cost=how.cost, ignore=how.ignore, **named)
+        task, value = (getattr(how, option) if option in how.given else None for option in ("task", "value"))
+        return cls(how.space, task, value, how.direction, how.cost, how.ignore, how.studies)
 
 
 # -- several sources in one ------------------------------------------------------------------------------------
@@ -175,6 +180,8 @@ def evaluations(found: Runs, wanted: Wanted) -> Evaluations:
     space = found.space if wanted.space is None else as_space(wanted.space)
     found = _sorted_out(found, wanted.value, space or ())
     runs = list(found.runs) if wanted.task is None else _with_task(found, wanted.task, left_out)
+    if wanted.tasks is not None:
+        runs = _only(runs, wanted.tasks, found.source, left_out)
     finished = [run.metrics for run in runs if run.state == FINISHED]
     choice = choose(found.source, finished, found.metric, found.directions, wanted.value, wanted.direction)
     runs = _recorded(_usable(runs, choice.metric, found.source, left_out), left_out)
@@ -233,6 +240,16 @@ def _with_task(found: Runs, name: str, left_out: Counter[str]) -> list[Run]:
         )
     left_out["run{s} without " + _plain(repr(name)) + ", which names the task"] = len(tasks) - len(runs)
     return runs
+
+
+def _only(runs: Sequence[Run], patterns: Collection[str], source: str, left_out: Counter[str]) -> list[Run]:
+    """The runs of the tasks that match a name or a pattern."""
+    names = sorted({run.task for run in runs})
+    if unused := [p for p in patterns if not any(fnmatchcase(name, p) for name in names)]:
+        raise HistoryError(f"no task of {source} matches {unused[0]!r} (tasks: {some(names, 20) or 'none'})")
+    kept = [run for run in runs if any(fnmatchcase(run.task, pattern) for pattern in patterns)]
+    left_out["run{s} of other tasks"] = len(runs) - len(kept)
+    return kept
 
 
 def _usable(runs: Sequence[Run], metric: str, source: str, left_out: Counter[str]) -> list[Run]:
