@@ -192,6 +192,19 @@ def test_smac_instances_are_tasks_and_only_the_largest_budget_counts(files):
     assert "4 trials below the largest budget" in skipped(history)
 
 
+def test_smac_with_two_objectives_needs_a_choice(files):
+    folder = files("smac")
+    for path in folder.rglob("scenario.json"):
+        path.write_text(path.read_text().replace('"objectives": "cost"', '"objectives": ["cost", "size"]'))
+    for path in folder.rglob("runhistory.json"):
+        data = json.loads(path.read_text())
+        data["data"] = [{**entry, "cost": [entry["cost"], 1.0]} for entry in data["data"]]
+        path.write_text(json.dumps(data))
+    with pytest.raises(ValueError, match=r"several metrics: 'cost' \(\d+ runs\), 'size' \(\d+ runs\)"):
+        hs.History.from_smac(folder)
+    assert_right(hs.History.from_smac(folder, value="cost"))
+
+
 def test_smac_without_its_space(files):
     folder = files("smac")
     for path in folder.rglob("configspace.json"):

@@ -23,14 +23,9 @@ from headstart.space import Categorical, Float, Int, Parameter, Space
 
 FORMS = "the JSON file of Client.save_to_json_file, or client.summarize() as a frame or CSV file"
 STATES = {"COMPLETED": FINISHED, "FAILED": FAILED, "ABANDONED": FAILED, "EARLY_STOPPED": FINISHED}
-NO_CONFIG = (
-    "trial_index",
-    "arm_name",
-    "trial_status",
-    "generation_node",
-    "generation_method",
-    "fail_reason",
-    "status_reason",
+NO_CONFIG = (  # the columns of a summary that are neither parameters nor metrics
+    *("trial_index", "arm_name", "trial_status", "generation_node"),
+    *("generation_method", "fail_reason", "status_reason"),
 )
 
 
