@@ -195,7 +195,8 @@ def evaluations(found: Runs, wanted: Wanted) -> Evaluations:
     values = [_number(run.metrics.get(choice.metric)) if run.state == FINISHED else math.nan for run in runs]
     costs = _costs(runs, wanted.cost, found.source)
     results = {"task": [run.task for run in runs], "value": values} | ({} if costs is None else {"cost": costs})
-    named = {role: _free(role, columns) for role in results}
+    named = {role: _free(role, {*columns, choice.metric}) for role in results}
+    named["value"] = _free(choice.metric, columns)
     table = frame | {named[role]: column for role, column in results.items()}
     how = Reading(**named, space=space, direction=choice.direction)
     read = _table_read(table, how, found.source, [note for note in notes if note])
