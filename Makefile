@@ -1,6 +1,6 @@
 # make demo    tune a model on data that ships with the package; prints the result and draws demo.png
 # make test    run all tests
-# make test-exports    test starts in Ray Tune, SMAC, hyperopt, FLAML, Syne Tune and Ax, in a separate environment
+# make test-exports    test starts in Ray Tune, SMAC … and their past runs, in a separate environment
 # make lint    check style, types and imports between folders
 # make bench   compute the numbers of benchmarks/README.md
 # make claims  write docs/claims.md from the tables in benchmarks/papers
@@ -36,7 +36,7 @@ test: $(VENV)/.dev
 	$(TEST) $(ARGS)
 
 test-exports: $(EXPORTS)/.ready
-	OMP_NUM_THREADS=1 $(EXPORTS)/bin/python -m pytest tests/starts/test_exports.py "tests/test_docs.py::test_code_runs[docs/others.md]" $(ARGS)
+	OMP_NUM_THREADS=1 $(EXPORTS)/bin/python -m pytest tests/starts/test_exports.py tests/history/test_imports_live.py "tests/test_docs.py::test_code_runs[docs/others.md]" $(ARGS)
 
 lint: $(VENV)/.dev
 	$(PY) -m ruff check .

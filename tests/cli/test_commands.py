@@ -105,14 +105,17 @@ def test_the_authors_folder_is_a_history(shared: Path, tmp_path: Path) -> None:
             ("learn", "svm", "--direction", "maximize"),
             "svm minimises its values, so it cannot be read with direction 'maximize'",
         ),
-        (("learn", "svm", "--task", "x"), "'task' applies only to CSV files, not to svm; leave out --task"),
+        (
+            ("learn", "svm", "--task", "x"),
+            "'task' applies only to CSV files and runs of other tools, not to svm; leave out --task",
+        ),
         (
             ("learn", "svm", "--space", "none.json"),
-            "'space' applies only to CSV files, HPO-B files and Optuna storages, not to svm",
+            "'space' applies only to CSV files, HPO-B files, Optuna storages and runs of other tools, not to svm",
         ),
         (
             ("learn", "runs.csv", *CSV, "--studies", "a*"),
-            "'studies' applies only to Optuna storages, not to runs.csv; leave out --stud",
+            "'studies' applies only to Optuna storages and runs of other tools, not to runs.csv; leave out --stud",
         ),
         (("learn", "sqlite:///rums.db"), "there is no storage sqlite:///rums.db: the file rums.db does not exist"),
         (("learn", "runs.txt"), "cannot tell what runs.txt holds: it ends in none of .parquet, .csv, .json"),

@@ -104,19 +104,25 @@ def _parsed(text: str) -> int:
 
 KINDS = (
     "the name of a history that ships with the package, a Parquet file saved by headstart, a CSV file, an Optuna "
-    "storage (URL or file), an HPO-B file (.json), or the folder of the authors' SVM files"
+    "storage (URL or file), a file or folder of MLflow, Weights & Biases, Ray Tune, SMAC, Syne Tune, Keras Tuner, "
+    "scikit-learn, hyperopt, Ax or FLAML, an HPO-B file (.json), or the folder of the authors' SVM files"
 )
 
 # The fields of `Reading` that are options. They have the same names and defaults.
 READING: dict[str, dict[str, Any]] = {
-    "task": {"metavar": "COLUMN", "help": f"CSV: column that names the task (default: {Reading.task})"},
-    "value": {"metavar": "COLUMN", "help": f"CSV: column that holds the result (default: {Reading.value})"},
-    "cost": {"metavar": "COLUMN", "help": "CSV: column that holds the cost of the evaluation"},
-    "ignore": {"metavar": "COLUMN", "nargs": "+", "help": "CSV: columns that are not parameters"},
-    "space": {"metavar": "PATH", "type": Path, "help": "search space as JSON (default: inferred from the runs)"},
-    "direction": {"choices": DIRECTIONS, "help": "CSV: whether lower or higher results are better (default: minimize); "
-                  "Optuna: which studies to read"},
-    "studies": {"metavar": "PATTERN", "nargs": "+", "help": "Optuna: read only these studies, such as 'svm-*'"},
+    "task": {"metavar": "COLUMN", "help": f"CSV: column that names the task (default: {Reading.task}); "
+             "other tools: parameter or tag that does (default: theirs, such as the experiment)"},
+    "value": {"metavar": "COLUMN", "help": f"CSV: column that holds the result (default: {Reading.value}); "
+              "other tools: metric to learn from (default: the one they optimised)"},
+    "cost": {"metavar": "COLUMN", "help": "CSV: column that holds the cost of the evaluation; other tools: "
+             "number to use instead of the seconds"},
+    "ignore": {"metavar": "COLUMN", "nargs": "+", "help": "CSV and other tools: columns that are not parameters"},
+    "space": {"metavar": "PATH", "type": Path, "help": "search space as JSON (default: the recorded one, "
+              "or inferred from the runs)"},
+    "direction": {"choices": DIRECTIONS, "help": "whether lower or higher results are better (default: CSV: minimize; "
+                  "other tools: recorded, or inferred from the metric's name); Optuna: which studies to read"},
+    "studies": {"metavar": "PATTERN", "nargs": "+", "help": "Optuna: read only these studies, such as 'svm-*'; "
+                "other tools: only these tasks"},
 }  # fmt: skip
 
 

@@ -1,7 +1,8 @@
 """Past runs: which configurations were tried on which tasks, and how well each did.
 
 May import: `space`. Hands on: `History`, one immutable object wherever the runs came from (data frame, CSV, Parquet,
-HPO-B, Optuna, a history that ships with the package), and `read_history`, which reads any of them by name.
+HPO-B, Optuna, another tool's files, a history that ships with the package), and `read_history`, which reads any of them
+by name.
 """
 
 from headstart.history.history import History, build

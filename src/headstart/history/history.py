@@ -33,6 +33,7 @@ from headstart._support.wording import closest, counted, some
 from headstart.errors import ArgumentError, HistoryError
 from headstart.history.evaluations import Evaluations
 from headstart.history.formats import read_and_skipped
+from headstart.history.other_tools import ReadsOtherTools
 from headstart.history.reading import Reading
 from headstart.history.task import Features, Task, frozen
 from headstart.space import Change, Config, Space, as_space
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class History:
+class History(ReadsOtherTools):
     """Past runs on one search space; immutable. Make one with `from_frame`, `from_csv`, `load`, `from_optuna` …"""
 
     space: Space

@@ -1,4 +1,4 @@
-"""Past runs by name: a shipped history, a file, a folder or an Optuna storage, read into a `History`.
+"""Past runs by name: a shipped history, a file, a folder, an Optuna storage or another tool's records, as a `History`.
 
 The command line accepts any of these names wherever it says HISTORY.
 """
@@ -22,30 +22,37 @@ __all__ = ["Reading", "is_start", "read_adaboost", "read_history", "read_hpob", 
 
 DATABASES = (".db", ".sqlite", ".sqlite3", ".log")
 ENDINGS = (".parquet", ".csv", ".json", *DATABASES)
+OTHERS = "runs of other tools"
 
 # The kinds of sources that leave an option open. Everywhere else the option is rejected, because it would do nothing.
 OPEN_IN = {
-    "task": ("CSV files",),
-    "value": ("CSV files",),
-    "cost": ("CSV files",),
+    "task": ("CSV files", OTHERS),
+    "value": ("CSV files", OTHERS),
+    "cost": ("CSV files", OTHERS),
     "count": ("CSV files",),
-    "ignore": ("CSV files",),
-    "space": ("CSV files", "HPO-B files", "Optuna storages"),
-    "direction": ("CSV files", "Optuna storages", "histories"),
-    "studies": ("Optuna storages",),
+    "ignore": ("CSV files", OTHERS),
+    "space": ("CSV files", "HPO-B files", "Optuna storages", OTHERS),
+    "direction": ("CSV files", "Optuna storages", "histories", OTHERS),
+    "studies": ("Optuna storages", OTHERS),
 }
 
 
 def read_history(name: str, how: Reading | None = None) -> History:
     """The history that a name stands for. Options that the source already settles are rejected."""
+    from headstart.history.imports.runs import Wanted, evaluations
+    from headstart.history.imports.tools import tool_of
+
     how = how or Reading()
-    kind = _kind(name)
+    tool = None if name in shipped.names() else tool_of(name)
+    kind = OTHERS if tool else _kind(name)
     for option in how.given:
         if kind not in OPEN_IN[option]:
             *others, last = OPEN_IN[option]
             kinds = f"{', '.join(others)} and {last}" if others else last
             raise ArgumentError(f"{option!r} applies only to {kinds}, not to {name}", f"leave out {{{option}}}")
     how = replace(how, space=_space(how.space))
+    if tool:
+        return History.from_evaluations(evaluations(tool.read(name), Wanted.by(how)))
     if kind == "Optuna storages":
         return History.from_optuna(name, studies=how.studies, direction=how.direction, space=how.space)
     if kind == "CSV files":

@@ -119,7 +119,7 @@ def _from_hyperparameter(parameter: Any, when: When | None, is_parent: bool) -> 
     if kind == "CategoricalHyperparameter":
         return Categorical(parameter.choices, when=when)
     if kind == "OrdinalHyperparameter":
-        return _from_ordinal(list(parameter.sequence), when, is_parent)
+        return from_ordinal(list(parameter.sequence), when, is_parent)
     if kind == "Constant":
         return Categorical([parameter.value], when=when)
     if kind.endswith("IntegerHyperparameter"):
@@ -129,7 +129,7 @@ def _from_hyperparameter(parameter: Any, when: When | None, is_parent: bool) -> 
     raise SpaceError(f"parameter {parameter.name!r}: cannot read a {kind}")
 
 
-def _from_ordinal(sequence: list[Any], when: When | None, is_parent: bool) -> Parameter:
+def from_ordinal(sequence: list[Any], when: When | None, is_parent: bool) -> Parameter:
     """Equally spaced numbers become an Int, or a Float that is no parent; anything else becomes a Categorical."""
     values = np.array([as_number(value) for value in sequence])
     steps = np.diff(values)

@@ -1,0 +1,104 @@
+"""Ray Tune: an experiment folder, such as ~/ray_results/NAME, or a folder of several.
+
+A trial is an evaluation with its last reported metrics; the experiment is the task, and `time_total_s` the cost. The
+status of the trials is in experiment_state-*.json, their parameters in TRIAL/params.json, and what they reported in
+TRIAL/result.json, one JSON object per line. Metric and mode of the search are in a pickle, so they are not read.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from headstart._support.files import read_json
+from headstart.errors import FormatError
+from headstart.history.imports.columns import as_float
+from headstart.history.imports.runs import (
+    FAILED,
+    FINISHED,
+    UNFINISHED,
+    Run,
+    Runs,
+    as_path,
+    folders,
+    joined,
+    parsing,
+    read_all,
+)
+from headstart.history.imports.texts import flat, json_lines, numbers
+
+FORMS = "an experiment folder with experiment_state-*.json, or a folder of such folders"
+STATES = {"TERMINATED": FINISHED, "ERROR": FAILED, "PENDING": UNFINISHED, "RUNNING": UNFINISHED, "PAUSED": UNFINISHED}
+# Numbers that Ray itself adds to every result.
+NO_METRIC = (
+    *("timestamp", "training_iteration", "pid", "time_this_iter_s", "time_total_s", "time_since_restore"),
+    *("iterations_since_restore", "timesteps_total", "timesteps_since_restore", "episodes_total", "warmup_time"),
+)
+
+
+def recognises(path: Path) -> bool:
+    """Whether a path is an experiment folder, or a folder of such folders."""
+    return path.is_dir() and bool(folders(path, _is_experiment))
+
+
+def _is_experiment(folder: Path) -> bool:
+    return any(folder.glob("experiment_state-*.json"))
+
+
+def read(past: Any) -> Runs:
+    """The trials of an experiment folder, of a folder of several, or of a list of these."""
+    return read_all(past, _read_one)
+
+
+def _read_one(past: Any) -> Runs:
+    path = as_path(past, "Ray Tune", FORMS)
+    found = folders(path, _is_experiment)
+    if not found:
+        raise FormatError(
+            f"{path} is not an experiment folder of Ray Tune: it has no experiment_state-*.json",
+            f"Ray Tune runs are read from {FORMS}",
+        )
+    return joined([_experiment(folder) for folder in found], f"{path.name} (Ray Tune)")
+
+
+def _experiment(folder: Path) -> Runs:
+    """One experiment. The state written last counts: a resumed experiment has several."""
+    latest = sorted(folder.glob("experiment_state-*.json"))[-1]
+    notes = []
+    try:
+        with parsing(latest, "the state of a Ray Tune experiment"):
+            entries = read_json(latest, "the state of a Ray Tune experiment")["trial_data"]
+            trials = [_trial(folder, *map(json.loads, entry)) for entry in entries]
+    except FormatError:  # damaged, or of an older version
+        notes.append(f"{latest.name} cannot be read, so a trial counts as finished if it has a result and no error")
+        trials = [_trial(folder, *_facts(path)) for path in sorted(folder.glob("*/params.json"))]
+    left_out = {"damaged line{s} of result.json files": sum(damaged for _, damaged in trials)}
+    return Runs(f"{folder.name} (Ray Tune)", [run for run, _ in trials], left_out=left_out, notes=notes)
+
+
+def _facts(params: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What the files of a trial tell about it, in the words of an experiment's state."""
+    folder = params.parent
+    reported = (folder / "result.json").is_file() and (folder / "result.json").stat().st_size > 0
+    status = "ERROR" if (folder / "error.txt").is_file() else "TERMINATED" if reported else "PENDING"
+    with parsing(params, "the parameters of a trial"):
+        config = dict(read_json(params, "the parameters of a trial"))
+    return {"config": config, "status": status, "relative_logdir": folder.name}, {}
+
+
+def _trial(folder: Path, trial: Mapping[str, Any], facts: Mapping[str, Any]) -> tuple[Run, int]:
+    """A trial, and the number of damaged lines in its results."""
+    path = folder / str(trial.get("relative_logdir") or "") / "result.json"
+    results, damaged = json_lines(path) if path.is_file() else ([], 0)
+    last = results[-1] if results else facts.get("last_result") or {}
+    run = Run(
+        folder.name,
+        flat(trial["config"], "/"),
+        numbers(flat({key: value for key, value in last.items() if key != "config"}, "/"), NO_METRIC),
+        STATES[trial["status"]],
+        as_float(last.get("time_total_s")),
+        {"trial_id": trial.get("trial_id"), "experiment_tag": trial.get("experiment_tag")},
+    )
+    return run, damaged
