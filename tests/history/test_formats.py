@@ -600,9 +600,27 @@ def test_errors_give_line_numbers_only_if_every_line_is_a_row(tmp_path: Path) ->
     assert len(hs.History.from_csv(write(tmp_path / "r.csv", "\n" + rows + "b,1,3\n"))) == 2
 
 
-def test_errors_about_separators_and_column_names_have_remedies(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="separated by ';' instead of commas"):
-        hs.History.from_csv(write(tmp_path / "r.csv", "task;x;value\na;1;2\n"))
+@pytest.mark.parametrize(("mark", "name"), [(";", "semicolons"), ("\t", "tabs"), ("|", "vertical bars")])
+def test_other_separators_are_recognised(mark: str, name: str, tmp_path: Path) -> None:
+    rows = "task,x,note,value\na,1,'p, q',2\na,2,r,3\n".replace(",", mark).replace(f"p{mark}", "p,")
+    history = hs.History.from_csv(write(tmp_path / "r.csv", rows), ignore=["note"])
+    assert history.configs("a") == [{"x": 1}, {"x": 2}]
+    assert f"the columns are separated by {name}" in history.notes
+
+
+def test_encodings_of_older_programs_are_recognised(tmp_path: Path) -> None:
+    rows = "task,größe,value\nKöln,1,2\nKöln,2,3\n"
+    for encoding in ("utf-8", "utf-8-sig", "utf-16", "windows-1252"):
+        (tmp_path / "r.csv").write_bytes(rows.encode(encoding))
+        history = hs.History.from_csv(tmp_path / "r.csv")
+        assert (history.tasks, list(history.space)) == (["Köln"], ["größe"])
+        assert any("as Windows-1252" in note for note in history.notes) == (encoding == "windows-1252")
+    (tmp_path / "r.csv").write_bytes(rows.encode("utf-16")[:-1])
+    with pytest.raises(ValueError, match="not a readable CSV file or was cut off"):
+        hs.History.from_csv(tmp_path / "r.csv")
+
+
+def test_errors_about_column_names_have_remedies(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"no column 'task'.*name the column that holds the task with task="):
         hs.History.from_csv(write(tmp_path / "r.csv", "dataset,x,value\na,1,2\n"))
     frame = pd.DataFrame({"task": ["a", "b"], 0: [1.0, 2.0], "value": [1.0, 2.0]})

@@ -6,6 +6,7 @@ The command line accepts any of these names wherever it says HISTORY.
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,51 +17,70 @@ from headstart.errors import ArgumentError, FormatError, HeadstartError, History
 from headstart.history import shipped
 from headstart.history.history import History
 from headstart.history.reading import Reading
-from headstart.space import Space
+from headstart.space import Space, as_space
 
 __all__ = ["Reading", "is_start", "read_adaboost", "read_history", "read_hpob", "read_svm"]
 
 DATABASES = (".db", ".sqlite", ".sqlite3", ".log")
-ENDINGS = (".parquet", ".csv", ".json", *DATABASES)
+JSON_LINES = (".jsonl", ".ndjson")
+TABLES = (".csv", ".tsv", *JSON_LINES)
+ENDINGS = (".parquet", *TABLES, ".json", *DATABASES)
 
 # The kinds of sources that leave an option open. Everywhere else the option is rejected, because it would do nothing.
 OPEN_IN = {
-    "task": ("CSV files",),
-    "value": ("CSV files",),
-    "cost": ("CSV files",),
-    "count": ("CSV files",),
-    "ignore": ("CSV files",),
-    "space": ("CSV files", "HPO-B files", "Optuna storages"),
-    "direction": ("CSV files", "Optuna storages", "histories"),
+    "task": ("tables",),
+    "value": ("tables",),
+    "cost": ("tables",),
+    "count": ("tables",),
+    "ignore": ("tables",),
+    "space": ("tables", "HPO-B files", "Optuna storages", "histories"),
+    "direction": ("tables", "Optuna storages", "histories"),
     "studies": ("Optuna storages",),
+    "rename": ("tables", "HPO-B files", "Optuna storages", "histories"),
+    "fill": ("tables", "HPO-B files", "Optuna storages", "histories"),
 }
 
 
 def read_history(name: str, how: Reading | None = None) -> History:
     """The history that a name stands for. Options that the source already settles are rejected."""
     how = how or Reading()
-    kind = _kind(name)
-    for option in how.given:
-        if kind not in OPEN_IN[option]:
-            *others, last = OPEN_IN[option]
-            kinds = f"{', '.join(others)} and {last}" if others else last
-            raise ArgumentError(f"{option!r} applies only to {kinds}, not to {name}", f"leave out {{{option}}}")
-    how = replace(how, space=_space(how.space))
+    kind = kind_of(name)
+    check_options(how, {name: kind})
+    how = replace(how, space=read_space(how.space))
     if kind == "Optuna storages":
-        return History.from_optuna(name, studies=how.studies, direction=how.direction, space=how.space)
-    if kind == "CSV files":
+        return History.from_optuna(
+            name, how.studies, direction=how.direction, space=how.space, rename=how.rename, fill=how.fill
+        )
+    if kind == "tables":
         from headstart.history.formats.csv_files import read_csv
+        from headstart.history.formats.json_lines import read_json_lines
 
-        return History.from_evaluations(read_csv(name, how))
+        read = read_json_lines if Path(name).suffix.lower() in JSON_LINES else read_csv
+        return History.from_evaluations(read(name, how))
     if kind == "HPO-B files":
-        return read_hpob(name, space=how.space)
-    history = _complete(name, Path(name))
+        return _in_space(read_hpob(name, space=None if how.rename else how.space), how)
+    history = _in_space(_complete(name, Path(name)), how)
     if how.direction not in (None, history.direction):
         raise HistoryError(
             f"{name} {VERBS[history.direction]} its values, so it cannot be read with direction {how.direction!r}",
             "if that is wrong, give {direction} when you import the runs",
         )
     return history
+
+
+def check_options(how: Reading, kinds: Mapping[str, str]) -> None:
+    """An error if an option applies to none of the sources, which are given as name → kind."""
+    for option in how.given:
+        if not set(kinds.values()) & set(OPEN_IN[option]):
+            *others, last = OPEN_IN[option]
+            open_in = f"{', '.join(others)} and {last}" if others else last
+            names = " or ".join(kinds)
+            raise ArgumentError(f"{option!r} applies only to {open_in}, not to {names}", f"leave out {{{option}}}")
+
+
+def applicable(how: Reading, kind: str) -> Reading:
+    """The options that apply to a kind of source."""
+    return replace(how, **{option: getattr(Reading, option) for option in how.given if kind not in OPEN_IN[option]})
 
 
 def read_hpob(path: str | os.PathLike[str], search_space: str | None = None, *, space: Any = None) -> History:
@@ -92,12 +112,32 @@ def is_start(name: str) -> bool:
     return isinstance(data, dict) and data.get("headstart") == "start"
 
 
-def _kind(name: str) -> str:
+def kind_of(name: str) -> str:
     """The kind of source that a name looks like, in the words of `OPEN_IN`."""
     ending = Path(name).suffix.lower()
     if "://" in name or ending in DATABASES:
         return "Optuna storages"
-    return {".csv": "CSV files", ".json": "HPO-B files"}.get(ending, "histories")
+    return "tables" if ending in TABLES else "HPO-B files" if ending == ".json" else "histories"
+
+
+def tables_in(folder: str | os.PathLike[str]) -> list[Path]:
+    """The tables and histories in a folder, if it holds nothing else that could be meant."""
+    path = Path(folder)
+    if not path.is_dir():
+        return []
+    return sorted(file for file in path.iterdir() if file.suffix.lower() in (".parquet", *TABLES))
+
+
+def is_storage(name: str) -> bool:
+    """Whether a name looks like that of an Optuna storage."""
+    return kind_of(name) == "Optuna storages"
+
+
+def _in_space(history: History, how: Reading) -> History:
+    """A history that came with its own space, with new names and in another space if the options say so."""
+    if how.rename:
+        history = history.renamed({old: new for old, new in how.rename.items() if old in history.space})
+    return history if how.space is None else history.moved_to(how.space, fill=how.fill)[0]
 
 
 def _complete(name: str, path: Path) -> History:
@@ -115,10 +155,10 @@ def _complete(name: str, path: Path) -> History:
     return History.load(path)
 
 
-def _space(space: Any) -> Any:
-    """The space itself, read from its file if it is a path."""
+def read_space(space: Any) -> Space | None:
+    """The space, read from its file if it is a path."""
     if not isinstance(space, (str, os.PathLike)):
-        return space
+        return None if space is None else as_space(space)
     data: Any = read_json(space, "a space")
     if isinstance(data, dict) and isinstance(data.get("space"), dict):  # a start file has one, too
         data = data["space"]

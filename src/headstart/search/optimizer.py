@@ -15,18 +15,17 @@ import numpy as np
 
 from headstart._support.arguments import whole
 from headstart._support.direction import checked_direction, turned
-from headstart._support.log import log
 from headstart._support.threads import one_thread
 from headstart._support.types import Array
 from headstart.errors import ArgumentError, ExhaustedError, FormatError
-from headstart.history import Features, History
-from headstart.history.history import checked, checked_features
+from headstart.history import Features
+from headstart.history.history import checked_features
+from headstart.history.past import past_runs
 from headstart.search.proposal import best_candidate, best_in_space
 from headstart.search.trials import BestTrial, Trial, number
 from headstart.space import Config, Space, as_space
-from headstart.space.reconciliation import report
 from headstart.space.rows import unrepeated
-from headstart.starts.start import Start
+from headstart.starts.start import Start, as_start
 from headstart.strategies.auto import AutoRun
 from headstart.strategies.base import Planned, Run, Strategy, Told, anywhere, configurations, fresh
 from headstart.strategies.candidates import Candidates
@@ -63,7 +62,10 @@ class Optimizer(BestTrial):
     """Ask for a configuration, evaluate it, tell the result, and repeat.
 
     space: a `Space`, or anything that `as_space` accepts.
-    history: past runs. If they have another space, they are converted to this one, and the changes are logged.
+    history: past runs, in any form that `learn` takes; of a storage, only the studies that share parameters with the
+        space. If they have another space, they are converted to this one, and the changes are logged. A `Start` here
+        is the same as in `init`.
+    rename, fill: for that conversion, as for `reconcile`.
     init: proposes the first `n_init` trials: the name of a strategy, a strategy object, or a `Start`.
     surrogate: proposes all later trials: a name or an object.
     acquisition: "ei", "log_ei", "pi" or "lcb".
@@ -75,7 +77,7 @@ class Optimizer(BestTrial):
     def __init__(
         self,
         space: Any,
-        history: History | None = None,
+        history: Any = None,
         init: Any = "auto",
         n_init: int = 10,
         surrogate: Any = "auto",
@@ -84,6 +86,9 @@ class Optimizer(BestTrial):
         candidates: Sequence[Mapping[str, Any]] | None = None,
         direction: str = "minimize",
         seed: int | None = None,
+        *,
+        rename: Mapping[str, str] | None = None,
+        fill: Mapping[str, Any] | None = None,
     ) -> None:
         self.space = as_space(space)
         self.direction = checked_direction(direction)
@@ -91,7 +96,10 @@ class Optimizer(BestTrial):
         self.n_init = whole("n_init", n_init, 1)
         self.acquisition = Acquisition(acquisition).name
         self.seed = _seed(seed)
-        self.history = None if history is None else _fitting(checked(history), self.space)
+        history, init = sorted_past(history, init)
+        self.history = None if history is None else past_runs(history, self.space, rename=rename, fill=fill)
+        if history is not None and self.history is None:  # a store that holds nothing yet
+            init, surrogate = without_past(init, surrogate)
         self._given = None if candidates is None else list(candidates)
         self._candidates = None if candidates is None else _candidates(self.space, candidates)
         self._entries: list[_Entry] = []
@@ -312,14 +320,22 @@ def _seed(seed: int | None) -> int:
     return whole("seed", seed, 0, or_none=True)
 
 
-def _fitting(history: History, space: Space) -> History:
-    """The history converted to this space; the changes are logged."""
-    if history.space == space:
-        return history
-    converted, changes = history.moved_to(space)
-    if any(change.altered for change in changes):
-        log.warning("the history has another search space; converted:\n%s", report(changes))
-    return converted
+def sorted_past(history: Any, init: Any) -> tuple[Any, Any]:
+    """The history and the initial strategy, where the history may be a `Start`."""
+    start = as_start(history)
+    if start is None:
+        return history, as_start(init) or init
+    if init != "auto":
+        raise ArgumentError("history is a Start, which leaves nothing for init to choose", "leave out {init}")
+    return None, start
+
+
+def without_past(init: Any, surrogate: Any) -> tuple[Any, Any]:
+    """The initial strategy and the surrogate, replaced if they learn from past runs."""
+    if not isinstance(init, Start):
+        resolve_strategy(init)  # fails if there is no such strategy
+    kept = init if isinstance(init, (Start, Random)) else "random"
+    return kept, "auto" if resolve_surrogate(surrogate).needs_history else surrogate
 
 
 def _candidates(space: Space, candidates: Sequence[Mapping[str, Any]]) -> Candidates:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,9 @@ from headstart._support.arguments import whole
 from headstart._support.threads import one_thread
 from headstart._support.types import Array
 from headstart.errors import ArgumentError
-from headstart.history import Features, History
-from headstart.history.history import checked, checked_features
+from headstart.history import Features
+from headstart.history.history import checked_features
+from headstart.history.past import past_runs, required
 from headstart.starts.start import Start
 from headstart.strategies.base import Told
 from headstart.strategies.names import resolve_strategy, strategy_name
@@ -20,14 +22,27 @@ from headstart.transfer.models import TaskModels
 
 @one_thread
 def learn(
-    history: History, n: int = 10, method: Any = "auto", features: Features | None = None, seed: int = 0
+    history: Any,
+    n: int = 10,
+    method: Any = "auto",
+    features: Features | None = None,
+    seed: int = 0,
+    *,
+    space: Any = None,
+    rename: Mapping[str, str] | None = None,
+    fill: Mapping[str, Any] | None = None,
 ) -> Start:
     """Learn the n configurations to try first on a new task.
 
-    method: the name of a strategy, or a strategy object. features: the new task's meta-features, for methods that use
-    them. Adaptive methods propose as if no results came in.
+    history: past runs: a History, the name of a shipped one, a file, a folder, a storage URL or object, a study, a data
+        frame, a Store, or a list of these.
+    method: the name of a strategy, or a strategy object. Adaptive methods propose as if no results came in.
+    features: the new task's meta-features, for methods that use them.
+    space: the search space of the new task, if it is another one than theirs.
+    rename, fill: for the conversion to it, as for `reconcile`.
     """
-    history, features = checked(history), checked_features(features)
+    features = checked_features(features)
+    history = required(past_runs(history, space, rename=rename, fill=fill))
     n, seed = whole("n", n, 1), whole("seed", seed, 0)
     if n > history.space.size:
         raise ArgumentError(f"n={n}, but the space has only {history.space.size:,.0f} configurations")

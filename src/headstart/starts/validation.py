@@ -7,7 +7,7 @@ curve is known exactly, so it is not simulated.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
@@ -20,7 +20,7 @@ from headstart._support.threads import one_thread
 from headstart._support.types import Array
 from headstart.errors import ArgumentError
 from headstart.history import History, Task
-from headstart.history.history import checked
+from headstart.history.past import past_runs, required
 from headstart.starts.measures import average_rank
 from headstart.strategies.base import Told
 from headstart.strategies.candidates import Candidates
@@ -182,20 +182,24 @@ def expected_random(scaled: Array, most: int) -> Array:
 
 
 def evidence(
-    history: History,
+    history: Any,
     n: int = 10,
     methods: Sequence[Any] = ("auto", "li", "rbi"),
     seed: int = 0,
     *,
     jobs: int = 1,
     progress: bool | None = None,
+    space: Any = None,
+    rename: Mapping[str, str] | None = None,
+    fill: Mapping[str, Any] | None = None,
 ) -> Evidence:
     """Leave out each task in turn, start it with each method learned from the others, and compare with random search.
 
-    Methods that need meta-features get those of the left-out task. jobs: tasks to run in parallel, with any backend of
-    joblib. progress: whether to show a progress bar; None shows one on a terminal only.
+    history, space, rename, fill: as for `learn`. jobs: tasks to run in parallel, with any backend of joblib. progress:
+    whether to show a progress bar; None shows one on a terminal only. Methods that need meta-features get those of the
+    left-out task.
     """
-    history = checked(history)
+    history = required(past_runs(history, space, rename=rename, fill=fill))
     n, seed = whole("n", n, 1), whole("seed", seed, 0)
     methods = [methods] if isinstance(methods, str) else methods
     if len(history) < 3:

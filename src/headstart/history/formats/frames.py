@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from headstart._support.direction import turned
+from headstart._support.direction import direction_in, turned
 from headstart._support.types import Array, Mask
 from headstart._support.wording import closest, counted, some
 from headstart.errors import ArgumentError, HistoryError
@@ -51,7 +51,9 @@ def read_frame(
     notes: Sequence[str] = (),
 ) -> Evaluations:
     """See `History.from_frame`; notes: lines to add to those of the history."""
-    space = _inferred(frame, how, source) if how.space is None else as_space(how.space)
+    space = None if how.space is None else as_space(how.space)
+    frame = _reconciled(frame, how, space)
+    space = _inferred(frame, how, source) if space is None else space
     _check_columns(frame, [*how.columns.values(), *space], how, source)
     tasks = _task_names(frame, how.task, source)
     values = _numbers(frame, how.value, source)
@@ -62,7 +64,7 @@ def read_frame(
         skipped.append(f"the columns {some(others)}")
     if unused:
         skipped.append(f"the features of {some(unused)}, which are not among the tasks")
-    direction = how.direction or "minimize"
+    direction, inferred = _direction(how)
     return Evaluations(
         space,
         tasks,
@@ -73,10 +75,37 @@ def read_frame(
         features=by_task,
         direction=direction,
         info=info or {},
-        notes=notes,
+        notes=[*notes, *inferred],
         source=source.name,
         skipped=skipped,
     )
+
+
+def _reconciled(frame: Any, how: Reading, space: Space | None) -> Any:
+    """The table with new names of columns, and with columns for parameters of the space that it lacks."""
+    if not isinstance(frame, pd.DataFrame) or not (how.rename or how.fill):
+        return frame
+    frame = frame.rename(columns=dict(how.rename or {}))
+    lacking = {name: value for name, value in (how.fill or {}).items() if name not in frame.columns}
+    if unknown := [name for name in lacking if space is None or name not in space]:
+        has = ", ".join(space or [str(c) for c in frame.columns])
+        raise ArgumentError(f"cannot fill {unknown[0]!r}: the search space has {has}", "describe it with {space}")
+    return frame.assign(**lacking)
+
+
+def _direction(how: Reading) -> tuple[str, list[str]]:
+    """The direction of the results, and a note if it was inferred from the name of their column."""
+    if how.direction is not None:
+        return how.direction, []
+    found = direction_in(how.value)
+    if found == "unclear":
+        raise HistoryError(
+            f"the column {how.value!r} does not say whether lower or higher results are better",
+            "say 'minimize' or 'maximize' with {direction}",
+        )
+    if found == "maximize":
+        return found, [f"higher results are better, as the name of the column {how.value!r} says"]
+    return "minimize", []
 
 
 def _inferred(frame: pd.DataFrame, how: Reading, source: Source) -> Space:
@@ -210,5 +239,5 @@ def _free(name: str, space: Space) -> str:
 
 def results(runs: Evaluations) -> dict[str, npt.NDArray[Any]]:
     """The values in the user's direction, the counts, and the costs if there are any."""
-    columns: dict[str, npt.NDArray[Any]] = {"value": turned(runs.losses, runs.direction), "count": runs.counts}
+    columns: dict[str, npt.NDArray[Any]] = {"value": runs.values, "count": runs.counts}
     return columns if runs.costs is None else {**columns, "cost": runs.costs}
