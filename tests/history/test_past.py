@@ -175,12 +175,13 @@ def test_the_direction_comes_from_the_name_of_the_column(tmp_path: Path, caplog:
     for column, direction in (("accuracy", "maximize"), ("val_error", "minimize"), ("y", "minimize")):
         history = hs.History.from_frame(scores.rename(columns={"accuracy": column}), SPACE, value=column)
         assert history.direction == direction
-        said = f"higher results are better, as the name of the column {column!r} says"
-        assert (said in history.notes) == (direction == "maximize")
+        better = "higher" if direction == "maximize" else "lower"
+        assert f"{better} is better" in history.notes[-1]
+        assert ("as the name of the column says" in history.notes[-1]) == (column != "y")
     assert hs.History.from_frame(scores, SPACE, value="accuracy", direction="minimize").direction == "minimize"
     table(tmp_path / "runs.csv", scores)
     done = headstart("suggest", "runs.csv", "--value", "accuracy", "-n", "1", "--method", "rbi", cwd=tmp_path)
-    assert "higher results are better" in done.stderr
+    assert "higher is better, as the name of the column says" in done.stderr
     unclear = scores.rename(columns={"accuracy": "accuracy_loss"})
     with pytest.raises(
         ValueError, match=r"'accuracy_loss' does not say .*; say 'minimize' or 'maximize' with direction="

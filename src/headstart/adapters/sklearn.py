@@ -20,7 +20,7 @@ from sklearn.model_selection._search import BaseSearchCV
 from sklearn.utils import check_random_state
 
 from headstart._support.arguments import whole
-from headstart._support.log import log
+from headstart._support.log import announce, log
 from headstart.adapters.estimators import (
     about,
     features_of,
@@ -165,6 +165,7 @@ class HeadstartSearchCV(BaseSearchCV):  # type: ignore[misc]
             direction="maximize",  # scores: greater is better
             seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
         )
+        announce(self._optimizer.about(self.n_trials))
         self._failed: dict[int, str] = {}
         self._recorder: Recorder | None = None
         if store is not None:

@@ -123,6 +123,7 @@ READING: dict[str, dict[str, Any]] = {
     "value": {"metavar": "COLUMN", "help": f"CSV: column that holds the result (default: {Reading.value})"},
     "cost": {"metavar": "COLUMN", "help": "CSV: column that holds the cost of the evaluation"},
     "ignore": {"metavar": "COLUMN", "nargs": "+", "help": "CSV: columns that are not parameters"},
+    "skip_bad_rows": {"action": "store_true", "help": "CSV: leave out the rows that cannot be used"},
     "space": {"metavar": "PATH", "type": Path, "help": "search space as JSON (default: inferred from the runs)"},
     "direction": {"choices": DIRECTIONS, "help": "CSV: whether lower or higher results are better (default: by the "
                   "name of the column, else minimize); Optuna: which studies to read"},
@@ -142,7 +143,7 @@ def add_history(parser: argparse.ArgumentParser, more: str = "") -> None:
 def add_reading(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("how to read the history")
     for name, settings in READING.items():
-        group.add_argument(f"--{name}", default=getattr(Reading, name), **settings)
+        group.add_argument(f"--{name.replace('_', '-')}", default=getattr(Reading, name), **settings)
 
 
 def reading(args: argparse.Namespace) -> Reading:

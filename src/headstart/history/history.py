@@ -280,6 +280,7 @@ class History:
         cost: str | None = None,
         count: str | None = None,
         ignore: Collection[str] = (),
+        skip_bad_rows: bool = False,
         info: Mapping[str, Any] | None = None,
     ) -> History:
         """A history from a table with one row per evaluation.
@@ -291,15 +292,17 @@ class History:
         direction: "minimize" or "maximize" the result; None infers it from the name of the column ("accuracy" is
             maximised) and says so, and minimises if the name says nothing.
         cost, count: the columns that hold the cost, and the number of evaluations that the result is the mean of.
-        ignore: columns that are not parameters.
+        ignore: columns that are not parameters. Constants, dates and ids are recognised.
+        skip_bad_rows: leave out the rows that cannot be used, instead of an error that lists them.
         info: the origin of the runs; any dict that JSON can hold.
 
-        An empty parameter is inactive, an empty result a failed trial. Repeats of a configuration on a task are
+        An empty parameter is inactive. A result that is empty, infinite or a word such as "failed" or "N/A" is a failed
+        trial. Repeats of a configuration on a task are
         averaged.
         """
         from headstart.history.formats.frames import read_frame
 
-        how = Reading(task, value, cost, ignore, space, direction, count=count)
+        how = Reading(task, value, cost, ignore, space, direction, count=count, skip_bad_rows=skip_bad_rows)
         return cls.from_evaluations(read_frame(frame, how, features=features, info=info))
 
     @classmethod
@@ -315,6 +318,7 @@ class History:
         cost: str | None = None,
         count: str | None = None,
         ignore: Collection[str] = (),
+        skip_bad_rows: bool = False,
         info: Mapping[str, Any] | None = None,
     ) -> History:
         """A history from a CSV file; the arguments are those of `from_frame`.
@@ -323,7 +327,7 @@ class History:
         """
         from headstart.history.formats.csv_files import read_csv
 
-        how = Reading(task, value, cost, ignore, space, direction, count=count)
+        how = Reading(task, value, cost, ignore, space, direction, count=count, skip_bad_rows=skip_bad_rows)
         return cls.from_evaluations(read_csv(path, how, features=features, info=info))
 
     @classmethod

@@ -194,7 +194,7 @@ def _from_optuna(parts: Sequence[Any], how: Reading, into: Space | None, attribu
         like=into,
         attributes=attributes,
         rename=how.rename,
-        fill=how.fill if into is None else None,
+        fill=how.fill,
     )
     return history
 

@@ -19,7 +19,7 @@ class Reading:
     space: a search space, or the path of a JSON file that holds one; None infers it from the runs. direction: None is
     inferred from the name of the value's column, and that of each study for Optuna. studies: names or patterns of
     Optuna studies. rename: new names of parameters, old name → new name. fill: values for parameters that some of the
-    runs lack.
+    runs lack. skip_bad_rows: leave out the rows of a table that cannot be used, instead of an error that lists them.
     """
 
     task: str = "task"
@@ -32,6 +32,7 @@ class Reading:
     count: str | None = None
     rename: Mapping[str, str] | None = None
     fill: Mapping[str, Any] | None = None
+    skip_bad_rows: bool = False
 
     def __post_init__(self) -> None:
         for name in ("rename", "fill"):

@@ -33,6 +33,7 @@ OPEN_IN = {
     "cost": ("tables",),
     "count": ("tables",),
     "ignore": ("tables",),
+    "skip_bad_rows": ("tables",),
     "space": ("tables", "HPO-B files", "Optuna storages", "histories"),
     "direction": ("tables", "Optuna storages", "histories"),
     "studies": ("Optuna storages",),

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from headstart._support.arguments import whole
-from headstart._support.log import log
+from headstart._support.log import announce, log
 from headstart._support.progress import Progress
 from headstart.errors import ArgumentError, ExhaustedError
 from headstart.history import Features, Store
@@ -21,6 +21,7 @@ from headstart.space import Config
 
 Objective = Callable[[Config], Any]
 Callback = Callable[[Optimizer, Trial], Any]
+SAME = 3  # trials that must fail with the same exception before it is raised
 Record = Callable[[Trial, float], None]
 
 
@@ -64,7 +65,8 @@ def minimize(
     """Search for the configuration with the lowest value, or the highest if direction="maximize".
 
     objective: takes a configuration and returns its value, or None or NaN if it failed. An exception or any other value
-        is logged and counts as a failed trial.
+        is logged and counts as a failed trial. If no trial has succeeded and three in a row fail with the same
+        exception, or if every trial raised one, it is raised, since the fault is then in the objective.
     store: a `Store`, or where it is, such as "runs.db". Its runs are past runs, too, and every trial of this search is
         added to it under the name `task`. It need not exist yet, so the same script serves the first run and the ninth.
     callback: called with the optimiser and the trial after every trial; the search ends if it returns True.
@@ -87,6 +89,7 @@ def minimize(
     past = [one for one in (history, stored) if one is not None] or None
     settings = (init, n_init, surrogate, acquisition, features, candidates, direction, seed)
     optimizer = Optimizer(space, past, *settings, rename=rename, fill=fill)
+    announce(optimizer.about(n_trials))
     interrupted = False
     with _recording(stored, task, optimizer) as record:
         try:
@@ -133,6 +136,7 @@ def _loop(
     record: Record,
 ) -> None:
     shown = sys.stderr is not None and sys.stderr.isatty() if progress is None else progress
+    raised: list[Exception] = []  # by the trials so far, as long as all of them raised
     with Progress(n_trials, "trials") if shown else nullcontext() as bar:
         for i in range(n_trials):
             try:
@@ -141,9 +145,13 @@ def _loop(
                 log.info("the search ends after %d trials: %s", i, error)
                 return
             began = time.monotonic()
-            optimizer.tell(config, _evaluated(objective, config, i, catch))
+            value, problem = _evaluated(objective, config, i, catch)
+            optimizer.tell(config, value)
             trial = optimizer.trials[-1]
             record(trial, time.monotonic() - began)
+            raised = [] if problem is None else [*raised, problem]
+            if _is_hopeless(raised, len(optimizer.trials), n_trials):
+                raise raised[-1]
             if bar is not None:
                 bar.advance(note="failed" if trial.failed else f"best {optimizer.best_value:.6g}")
             if callback is not None and callback(optimizer, trial) is True:
@@ -153,16 +161,23 @@ def _loop(
 
 def _evaluated(
     objective: Objective, config: Config, i: int, catch: type[Exception] | tuple[type[Exception], ...]
-) -> float | None:
-    """The objective's value; None if it failed, with the reason in the log."""
+) -> tuple[float | None, Exception | None]:
+    """The objective's value, None if it failed, with the reason in the log; and the exception that it raised."""
     try:
         value = objective(dict(config))
     except catch as error:
         log.warning("trial %d failed: %s: %s (%s)", i, type(error).__name__, error, config)
         log.debug("trial %d failed", i, exc_info=True)
-        return None
+        return None, error
     try:
-        return number(value)
+        return number(value), None
     except ValueError as error:
         log.warning("trial %d counts as failed: %s (%s)", i, error, config)
-        return None
+        return None, None
+
+
+def _is_hopeless(raised: Sequence[Exception], done: int, n_trials: int) -> bool:
+    """Whether all trials so far raised exceptions, and the first few the same one, or there are no more trials."""
+    if not raised or len(raised) < done:
+        return False
+    return (len({repr(error) for error in raised}) == 1 and done >= SAME) or done >= n_trials

@@ -17,6 +17,7 @@ from headstart._support.arguments import whole
 from headstart._support.direction import checked_direction, turned
 from headstart._support.threads import one_thread
 from headstart._support.types import Array
+from headstart._support.wording import counted
 from headstart.errors import ArgumentError, ExhaustedError, FormatError
 from headstart.history import Features
 from headstart.history.history import checked_features
@@ -249,6 +250,18 @@ class Optimizer(BestTrial):
             return model.explain(self.space.encode_values(known.V), known.losses, self.history.tasks)
         past = "there are no past runs" if self.history is None else f"there are {len(self.history):,} past tasks"
         return f"The surrogate {self._surrogate} decides; {past}."
+
+    def about(self, n_trials: int | None = None) -> str:
+        """What the search begins with, in a line. n_trials: how many trials it will have, if that is known."""
+        of = "trials are" if n_trials is None else f"of {n_trials} trials are"
+        if self.history is None:
+            return f"No past runs. {self.n_init} {of} the start: {self._start.strip(chr(39))}."
+        trials = counted(sum(int(task.counts.sum()) for task in self.history), "trial")
+        text = f"Learned from {trials} of {counted(len(self.history), 'task')}"
+        there, other = (self.history.info.get(f"studies{more}", 0) for more in ("", "_of_other_models"))
+        if other:
+            text += f" (of {there} studies; {other} {'has' if other == 1 else 'have'} other parameters)"
+        return f"{text}. {self.n_init} {of} the start."
 
     # -- state -------------------------------------------------------------------------------------------
 

@@ -29,6 +29,7 @@ from headstart.history.formats import read_and_skipped
 from headstart.space import Parameter, Space, as_space
 from headstart.space.unions import united
 
+OTHER = "with other parameters"  # why a study is left out
 Tasks: TypeAlias = dict[str, list[Usable]]  # the studies of each task, by its name
 
 
@@ -51,7 +52,8 @@ def read(
     chosen = selected(found, space if like is None else like, attributes or {})
     if isinstance(like, Space) and space is None and _lies_in(like, chosen):
         space = like
-    return history_of(found, chosen, space=space, fill=fill)
+    # In a space of their own the studies keep what they lack; the caller fills it when it converts them to `like`.
+    return history_of(found, chosen, space=space, fill=fill if like is None or space is not None else None)
 
 
 def _lies_in(space: Space, chosen: Sequence[Usable]) -> bool:
@@ -107,7 +109,7 @@ def history_of(
         if one in chosen:
             skipped.add(one.skipped)
         else:
-            skipped.study(one.study.name, "with other parameters")
+            skipped.study(one.study.name, OTHER)
     tasks = _tasks(chosen)
     space = space if space is not None else _space(tasks, found.where)
     return _history(space, tasks, found, skipped, fill or {})
@@ -196,7 +198,7 @@ def _history(space: Space, tasks: Tasks, found: Gathered, skipped: Skipped, fill
             features={name: features for name, group in left.items() if (features := _features(group, skipped))},
             direction=direction,
             directions={name: way for name, way in ways.items() if way != direction},
-            info={"studies": used, "studies_there": found.total},
+            info={"studies": found.total, "studies_of_other_models": len(skipped.studies.get(OTHER, []))},
         )
     )
     read = f"{counted(int(keep.sum()), 'trial')} of {count_studies(used)} from {found.where}"

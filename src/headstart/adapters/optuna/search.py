@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 from optuna.trial import FrozenTrial
 
-from headstart._support.log import log
+from headstart._support.log import announce, log
 from headstart._support.types import Array
 from headstart.adapters.optuna.attributes import START
 from headstart.adapters.optuna.conditions import Params, placed
@@ -147,6 +147,10 @@ class Search:
                 features=known.features,
                 seed=self.seed,
             )
+            about = self._optimizer.about()
+            if about not in self._logged:
+                self._logged.add(about)
+                announce(about)
         return self._optimizer
 
     def _history_in(self, space: Space) -> History | None:

@@ -114,7 +114,7 @@ def read_store(
         like=like,
         attributes=attributes,
         rename=how.rename,
-        fill=how.fill if like is None else None,
+        fill=how.fill,
     )
 
 

@@ -21,10 +21,12 @@ import numpy.typing as npt
 import pandas as pd
 
 from headstart._support.files import existing, replacing
-from headstart._support.wording import counted
+from headstart._support.wording import counted, some
 from headstart.errors import FormatError, HistoryError
 from headstart.history.evaluations import Evaluations
 from headstart.history.formats.frames import Source, read_frame, to_frame
+from headstart.history.formats.numbers import has_decimal_commas, without_decimal_commas, without_thousands
+from headstart.history.formats.tidying import is_rare
 from headstart.history.reading import Reading
 from headstart.space import Categorical, as_space
 
@@ -71,6 +73,8 @@ def read_csv(
         notes.append(f"skipped {counted(text.nameless, 'column')} without a name")
     if not text.complete:
         notes.append(f"the last line of {text.source.name} has no line end; check that it is complete")
+    text, more = _plain(text, how)
+    notes += more
     frame = pd.DataFrame({name: column.parsed(_kind(name, how)) for name, column in text.columns.items()})
     return read_frame(frame, how, features=features, info=info, source=text.source, notes=notes)
 
@@ -84,7 +88,7 @@ class Column:
 
     def parsed(self, kind: Kind) -> pd.Series[Any]:
         """The column with every distinct cell parsed once: floats if all cells are numbers, objects otherwise."""
-        values = kind(self.cells)
+        values = _inferred(self.cells, np.bincount(self.codes)) if kind is _inferred else kind(self.cells)
         numeric = all(value is None or type(value) is float for value in values)
         table = np.array(values, dtype=float if numeric else object)
         return pd.Series(table[self.codes], dtype=table.dtype)
@@ -99,6 +103,7 @@ class Text:
     nameless: int
     complete: bool
     notes: Sequence[str] = ()
+    separator: str = ","
 
 
 def _read_text(path: Path) -> Text:
@@ -136,7 +141,7 @@ def _read_text(path: Path) -> Text:
     notes = [] if separator == "," else [f"the columns are separated by {SEPARATORS[separator]}"]
     if encoding == "Windows-1252":
         notes.append(f"read {path.name} as {encoding}, since it is not UTF-8")
-    return Text(source, columns, header.count(""), lines.last.endswith(("\n", "\r")), notes)
+    return Text(source, columns, header.count(""), lines.last.endswith(("\n", "\r")), notes, separator)
 
 
 def _renamed(text: Text, rename: Mapping[str, str]) -> Text:
@@ -188,6 +193,22 @@ def _check_header(header: Sequence[str], name: str) -> None:
         raise HistoryError(f"{name} has the column {twice[0]!r} more than once")
 
 
+def _plain(text: Text, how: Reading) -> tuple[Text, list[str]]:
+    """The file with numbers written as Python writes them, and a note if that changed anything."""
+    fixed = {name for name in text.columns if name == how.task or name in how.ignore}
+    if how.space is not None:
+        fixed |= {name for name, parameter in how.space.items() if isinstance(parameter, Categorical)}
+    numeric = {name: column for name, column in text.columns.items() if name not in fixed}
+    commas = has_decimal_commas([column.cells for column in numeric.values()], text.separator)
+    change = without_decimal_commas if commas else without_thousands
+    plain = {name: replace(column, cells=change(column.cells)) for name, column in numeric.items()}
+    grouped = [name for name, column in plain.items() if column.cells != list(numeric[name].cells)]
+    if not grouped:
+        return text, []
+    what = "a comma is the decimal mark" if commas else f"read thousands such as 1,000 as numbers in {some(grouped)}"
+    return replace(text, columns={**text.columns, **plain}), [what]
+
+
 def _as_saved(text: Text, how: Reading) -> Reading:
     """The same options, with the columns of counts and costs if `History.save` wrote them and no option names them."""
     header = list(text.columns)
@@ -232,10 +253,16 @@ def _choices(parameter: Categorical, cells: Sequence[str]) -> list[Any]:
     return [_as_choice(parameter, cell) for cell in cells]
 
 
-def _inferred(cells: Sequence[str]) -> list[Any]:
-    """Numbers, or True and False, if the whole column has nothing else; otherwise text."""
+def _inferred(cells: Sequence[str], counts: npt.NDArray[np.int64] | None = None) -> list[Any]:
+    """Numbers, or True and False, if the whole column has nothing else; otherwise text.
+
+    counts: how often each cell occurs. Rare texts among numbers leave the numbers as they are; `read_frame` lists them.
+    """
     numbers = _numbers(cells)
-    if not any(isinstance(number, str) for number in numbers):
+    text = np.array([isinstance(number, str) for number in numbers], dtype=bool)
+    if not text.any():
+        return numbers
+    if counts is not None and is_rare(int(counts[text].sum()), int(counts[[n is not None for n in numbers]].sum())):
         return numbers
     table = TRUTHS if all(cell in TRUTHS or cell in EMPTY for cell in cells) else {}
     return [None if cell in EMPTY else table.get(cell, cell) for cell in cells]

@@ -22,7 +22,7 @@ from headstart._support.files import existing, replacing
 from headstart._support.types import Array
 from headstart.errors import FormatError
 from headstart.history.evaluations import Evaluations, turned_by_task
-from headstart.history.formats.frames import results
+from headstart.history.formats.frames import result_columns
 from headstart.space import Categorical, Int, Space
 
 _KEY = b"headstart"
@@ -59,7 +59,7 @@ def _arrow_columns(runs: Evaluations) -> dict[str, Any]:
             columns[f"config.{name}"] = pa.array(np.where(inactive, 0, v).astype(np.int64), mask=inactive)
         else:
             columns[f"config.{name}"] = pa.array(v, mask=inactive)
-    for name, column in results(runs).items():
+    for name, column in result_columns(runs).items():
         columns[name] = pa.array(column, mask=np.isnan(column) if column.dtype.kind == "f" else None)
     return columns
 
