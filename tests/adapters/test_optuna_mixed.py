@@ -162,3 +162,16 @@ def test_queued_trials_use_up_no_start(mixed: str) -> None:
         study.enqueue_trial({"learning_rate": rate, "num_leaves": 31, "bagging": 0.8})
     study.optimize(boosting, n_trials=6)
     assert starts(study) == [None, None, 0, 1, 2, None]
+
+
+def test_the_number_of_starts_can_be_learned(mixed: str) -> None:
+    sampler = hs.optuna.HeadstartSampler(mixed, studies="gbm-*", n_init="auto", init="rbi", surrogate="gp")
+    study = optuna.create_study(storage=mixed, study_name="new", sampler=sampler)
+    study.optimize(boosting, n_trials=6)
+    learned = [index for index in starts(study) if index is not None]
+    assert 1 <= len(learned) <= 3  # three past studies: a fourth configuration serves nobody
+    found = hs.optuna.account(study)
+    assert found.planned == found.ran == len(learned)
+    assert [trial.user_attrs["headstart:origin"] for trial in study.trials] == ["strategy"] * len(learned) + [
+        "surrogate"
+    ] * (6 - len(learned))

@@ -171,9 +171,9 @@ def test_the_attributes_in_a_storage_keep_their_keys_and_form() -> None:
     study = run(START, n_init=2, trials=3)
     first, *_, last = study.trials
     assert first.system_attrs == {"headstart:claim": {"config": START.configs[0], "origin": "start", "start": 0}}
-    assert first.user_attrs == {"headstart:start": 0}
+    assert first.user_attrs == {"headstart:start": 0, "headstart:origin": "start"}
     assert last.system_attrs == {"headstart:claim": {"config": last.params, "origin": "surrogate", "start": None}}
-    assert last.user_attrs == {}
+    assert last.user_attrs == {"headstart:origin": "surrogate"}
     assert study._storage.get_study_system_attrs(study._study_id)["headstart:starts"] == 2
 
 

@@ -796,3 +796,26 @@ def test_a_search_explains_what_decides() -> None:
     cold = Optimizer(space, n_init=1, seed=0)
     cold.tell(cold.ask(), 1.0)
     assert cold.explain() == "The surrogate 'gp' decides; there are no past runs."
+
+
+# -- the number of starts --------------------------------------------------------------------------------------
+
+
+def test_the_number_of_starts_can_be_learned() -> None:
+    """Tasks of two kinds: two configurations serve them all, and a third would serve nobody."""
+    x = np.linspace(0, 1, 11)
+    rows = [
+        {"task": f"t{i}", "x": a, "value": float(abs(a - (0.2 if i % 2 else 0.8)))}
+        for i in range(6)
+        for a in x.round(1)
+    ]
+    space = Space({"x": Float(0, 1)})
+    history = History.from_frame(pd.DataFrame(rows), space)
+    optimizer = Optimizer(space, history, init="rbi", n_init="auto", seed=0)
+    assert optimizer.n_init == 2
+    assert {optimizer.ask()["x"], optimizer.ask()["x"]} == {0.2, 0.8}
+    result = minimize(lambda c: c["x"], space, 4, history, init="rbi", n_init="auto", surrogate="gp", seed=0)
+    assert [trial.origin for trial in result.trials] == ["strategy", "strategy", "surrogate", "surrogate"]
+    assert Optimizer(space, n_init="auto").n_init == 10
+    with pytest.raises(ValueError, match="n_init must be a whole number of at least 1, but got 'many'"):
+        Optimizer(space, history, n_init="many")

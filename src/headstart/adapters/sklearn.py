@@ -52,7 +52,7 @@ OURS = (
     "rename",
     "fill",
 )  # checked by the code that uses them
-COUNTS = ("n_trials", "n_init", "batch_size")
+COUNTS = ("n_trials", "batch_size")
 
 
 class HeadstartSearchCV(BaseSearchCV):  # type: ignore[misc]
@@ -69,7 +69,7 @@ class HeadstartSearchCV(BaseSearchCV):  # type: ignore[misc]
     task: the name of the data set, for the store.
     rename, fill: to convert past runs to the space, as for `hs.reconcile`.
     n_trials: how many candidates are cross-validated.
-    n_init: how many of them belong to the start.
+    n_init: how many of them belong to the start; "auto" learns the number, as for `Optimizer`.
     batch_size: how many candidates are evaluated at once; `n_jobs` processes share their folds.
     init, surrogate: as for `Optimizer`.
     acquisition: "ei" (default), "log_ei", "pi" or "lcb".
@@ -88,7 +88,7 @@ class HeadstartSearchCV(BaseSearchCV):  # type: ignore[misc]
 
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012  (scikit-learn's own form)
         **BaseSearchCV._parameter_constraints,
-        **dict.fromkeys((*OURS, *COUNTS), "no_validation"),
+        **dict.fromkeys((*OURS, *COUNTS, "n_init"), "no_validation"),
         "random_state": ["random_state"],
     }
 
@@ -101,7 +101,7 @@ class HeadstartSearchCV(BaseSearchCV):  # type: ignore[misc]
         task: str | None = None,
         n_trials: int = 20,
         *,
-        n_init: int = 10,
+        n_init: int | str = 10,
         init: Any = "auto",
         surrogate: Any = "auto",
         acquisition: str = "ei",
@@ -158,7 +158,7 @@ class HeadstartSearchCV(BaseSearchCV):  # type: ignore[misc]
             space,
             history=history,
             init=init,
-            n_init=min(self.n_init, self.n_trials),
+            n_init=self.n_init if self.n_init == "auto" else min(whole("n_init", self.n_init, 1), self.n_trials),
             surrogate=surrogate,
             acquisition=self.acquisition,
             features=features if has_features(history) else None,

@@ -46,7 +46,7 @@ def minimize(
     n_trials: int = 50,
     history: Any = None,
     init: Any = "auto",
-    n_init: int = 10,
+    n_init: int | str = 10,
     surrogate: Any = "auto",
     acquisition: str = "ei",
     features: Features | None = None,
@@ -81,7 +81,7 @@ def minimize(
     >>> result.best_config
     """
     n_trials = whole("n_trials", n_trials, 1)
-    if n_trials < n_init:
+    if not isinstance(n_init, str) and n_trials < n_init:
         log.warning("n_init=%d is more than n_trials=%d, so the whole search is the start", n_init, n_trials)
         n_init = n_trials
     history, init = sorted_past(history, init)

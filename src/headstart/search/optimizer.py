@@ -26,6 +26,7 @@ from headstart.search.proposal import best_candidate, best_in_space
 from headstart.search.trials import BestTrial, Trial, number
 from headstart.space import Config, Space, as_space
 from headstart.space.rows import unrepeated
+from headstart.starts.learning import MOST, worthwhile
 from headstart.starts.start import Start, as_start
 from headstart.strategies.auto import AutoRun
 from headstart.strategies.base import Planned, Run, Strategy, Told, anywhere, configurations, fresh
@@ -68,6 +69,7 @@ class Optimizer(BestTrial):
         is the same as in `init`.
     rename, fill: for that conversion, as for `reconcile`.
     init: proposes the first `n_init` trials: the name of a strategy, a strategy object, or a `Start`.
+    n_init: "auto" learns the number, at most 10: the start ends where the next configuration serves no past task.
     surrogate: proposes all later trials: a name or an object.
     acquisition: "ei", "log_ei", "pi" or "lcb".
     features: the new task's meta-features.
@@ -80,7 +82,7 @@ class Optimizer(BestTrial):
         space: Any,
         history: Any = None,
         init: Any = "auto",
-        n_init: int = 10,
+        n_init: int | str = 10,
         surrogate: Any = "auto",
         acquisition: str = "ei",
         features: Features | None = None,
@@ -94,7 +96,7 @@ class Optimizer(BestTrial):
         self.space = as_space(space)
         self.direction = checked_direction(direction)
         features = checked_features(features)
-        self.n_init = whole("n_init", n_init, 1)
+        self.n_init = MOST if n_init == "auto" else whole("n_init", n_init, 1)
         self.acquisition = Acquisition(acquisition).name
         self.seed = _seed(seed)
         history, init = sorted_past(history, init)
@@ -115,6 +117,8 @@ class Optimizer(BestTrial):
             self._start = f"{len(plan)} given configurations"
         else:
             strategy = resolve_strategy(init, history=models is not None, seed=self.seed)
+            if n_init == "auto" and models is not None:
+                self.n_init = worthwhile(strategy, models, features, np.random.default_rng([self.seed, 0]))
             self._run = self._begun(strategy, models, features, strategy_rng)
             self._origin = "random" if isinstance(strategy, Random) else "strategy"
             self._start = repr(init) if models is not None or not isinstance(init, str) else "'random'"

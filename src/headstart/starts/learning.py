@@ -15,9 +15,12 @@ from headstart.history import Features
 from headstart.history.history import checked_features
 from headstart.history.past import past_runs, required
 from headstart.starts.start import Start
-from headstart.strategies.base import Told
+from headstart.strategies.base import Strategy, Told
 from headstart.strategies.names import resolve_strategy, strategy_name
 from headstart.transfer.models import TaskModels
+
+MOST = 10  # configurations of a start whose number is learned
+NOTICEABLE = 0.01  # of a task's range: a smaller gain serves nobody; a guess
 
 
 @one_thread
@@ -67,6 +70,23 @@ def _described(models: TaskModels, V: Array, method: str, seed: int) -> Start:
         seed=seed,
         tasks=len(models),
     )
+
+
+def worthwhile(
+    strategy: Strategy, models: TaskModels, features: Features | None, rng: np.random.Generator, most: int = MOST
+) -> int:
+    """How many configurations of a start are worth trying: all before the first that serves nobody.
+
+    A configuration serves a past task if it is better there than all before it, by at least NOTICEABLE.
+    """
+    run = strategy.begin(models, n=most, features=features, rng=rng)
+    told = Told.nothing(models.space)
+    for _ in range(int(min(most, models.space.size))):
+        told = told.and_(run.ask(told))
+    F, shares = models.sampled_responses(told.V)
+    better = F[1:] < np.minimum.accumulate(F, axis=0)[:-1] - NOTICEABLE
+    nobody = np.flatnonzero(better @ shares * len(models) < 0.5)  # shares of tasks need not be whole tasks
+    return int(nobody[0]) + 1 if len(nobody) else len(F)
 
 
 def apportioned(shares: Array, total: int) -> list[int]:

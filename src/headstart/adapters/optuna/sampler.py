@@ -45,7 +45,8 @@ class HeadstartSampler(BaseSampler):
         or a `Start`, or None to search without past runs. A storage may be empty or not exist yet. Of its studies,
         those that share the objective's parameters are used. The new study is never part of its own past.
     studies: names of past studies, or patterns such as "svm-*", to use instead.
-    n_init: how many trials the start has (default: 10, or the length of a given `Start`).
+    n_init: how many trials the start has (default: 10, or the length of a given `Start`); "auto" learns the number, as
+        for `Optimizer`.
     init, surrogate: as for `Optimizer`.
     acquisition: "ei" (default), "log_ei", "pi" or "lcb".
     features: the new task's meta-features (default: those that `hs.optuna.describe` wrote to the study).
@@ -60,7 +61,7 @@ class HeadstartSampler(BaseSampler):
         past: Any,
         *,
         studies: str | Sequence[str] | None = None,
-        n_init: int | None = None,
+        n_init: int | str | None = None,
         init: Any = "auto",
         surrogate: Any = "auto",
         acquisition: str = "ei",
@@ -76,7 +77,7 @@ class HeadstartSampler(BaseSampler):
         if self._past is None and studies is not None:
             kind = "None" if past is None else "a Start"
             raise ArgumentError(f"past is {kind}, which has no studies to choose from", "leave out {studies}")
-        if n_init is not None:
+        if n_init not in (None, "auto"):
             n_init = whole("n_init", n_init, 1)
         if self._start is None:
             resolve_strategy(init, history=past is not None)  # fails early if there is no such strategy
@@ -197,7 +198,8 @@ class HeadstartSampler(BaseSampler):
             known = Known(past, self._start, self._space, self._features or _described(study), self._fill)
             search = Search(self._settings, known, direction=_direction(study), seed=self._seed_of(study))
             if (past is not None and past.any) or self._start is not None:
-                storage.set_study_system_attr(number, STARTS, self._settings.n_init)
+                planned = 0 if isinstance(self._settings.n_init, str) else self._settings.n_init
+                storage.set_study_system_attr(number, STARTS, planned)
             self._search = storage, number, search
         return self._search[2]
 

@@ -33,7 +33,7 @@ T = TypeVar("T")
 class Settings:
     """How to search. The fields are arguments of `headstart.Optimizer`."""
 
-    n_init: int
+    n_init: int | str
     init: Any
     surrogate: Any
     acquisition: str
@@ -81,7 +81,7 @@ class Search:
             return NOTHING  # the first trial will show which parameters the objective suggests
         found = others(trials, number, self.direction)
         told = _told(space, [other.config for other in found], losses(found))
-        starting = len(told) - sum(map(_is_extra, trials)) < self.settings.n_init
+        starting = len(told) - sum(map(_is_extra, trials)) < self._n_init(space)
         told = _with_reserved_starts(space, told, found)
         if self.known.start is not None:
             reservation = self._from_start(self.known.start, space, told)
@@ -105,6 +105,12 @@ class Search:
         base = known.space or next((source.space for source in sources if source is not None), None)
         return self._objective.space(base)
 
+    def _n_init(self, space: Space) -> int:
+        n = self.settings.n_init
+        if not isinstance(n, str):
+            return n
+        return self._optimizer_for(space).n_init if self.known.start is None else len(self.known.start)
+
     def _is_ready(self, space: Space) -> bool:
         return self._optimizer is not None and self._optimizer.space == space and self._learned_from is self._history
 
@@ -121,7 +127,7 @@ class Search:
             rows = result.rows
             self._log_changes("start", result.changes)
         for row, v, config in zip(rows, start.V, start.configs, strict=True):
-            if row < self.settings.n_init and v not in told:
+            if row < self._n_init(space) and v not in told:
                 return Reservation(config, "start", row)
         return None
 

@@ -82,11 +82,13 @@ def _tables(url: str) -> list[str]:
 
 
 def _file(where: str) -> Path | None:
-    """The file behind a path or an SQLite URL; None for a server."""
+    """The file behind a path or an SQLite URL; None for a server, or a database in memory."""
     if "://" not in where:
         return Path(where)
     url = _url(where)
-    return Path(url.database) if url.get_backend_name() == "sqlite" and url.database else None
+    if url.get_backend_name() != "sqlite" or not url.database or url.database.startswith(("file:", ":memory:")):
+        return None
+    return Path(url.database)
 
 
 def _url(where: str) -> sqlalchemy.engine.URL:
