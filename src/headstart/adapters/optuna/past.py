@@ -110,6 +110,7 @@ class Candidates:
     found: Gathered | None
     runs: History | None
     attributes: Mapping[str, Any]
+    _selected: dict[tuple[tuple[str, Parameter], ...], list[Usable]] = field(default_factory=dict)
     _made: dict[tuple[int, ...], History | None] = field(default_factory=dict)
 
     def chosen(self, parameters: Mapping[str, Parameter]) -> History | None:
@@ -117,10 +118,15 @@ class Candidates:
 
         While none are known, it is made of all studies if they belong together, and otherwise of none.
         """
-        usable = self._usable(parameters)
+        if self.found is None:
+            return self.runs
+        asked = tuple(parameters.items())
+        if asked not in self._selected:
+            self._selected[asked] = self._usable(self.found, parameters)
+        usable = self._selected[asked]
         key = (bool(parameters), *(id(one) for one in usable))
-        if key not in self._made:
-            self._made[key] = self._history(usable, parameters)
+        if key not in self._made:  # the same studies make the same history, whatever they were chosen by
+            self._made[key] = self._history(self.found, usable, parameters)
         return self._made[key]
 
     @property
@@ -128,24 +134,21 @@ class Candidates:
         """Whether there are past runs at all."""
         return self.found is not None or self.runs is not None
 
-    def _usable(self, parameters: Mapping[str, Parameter]) -> list[Usable]:
-        if self.found is None:
-            return []
+    def _usable(self, found: Gathered, parameters: Mapping[str, Parameter]) -> list[Usable]:
         if parameters:
-            return self.found.like(parameters, self.attributes)
-        groups = self.found.families()
+            return found.like(parameters, self.attributes)
+        groups = found.families()
         return groups[0] if len(groups) == 1 else []
 
-    def _history(self, usable: Sequence[Usable], parameters: Mapping[str, Parameter]) -> History | None:
-        if self.found is None or not usable:
-            if parameters and self.found is not None:
-                log.warning(
-                    "none of the %d past studies has the objective's parameters (%s)",
-                    len(self.found.usable),
-                    ", ".join(parameters),
-                )
+    def _history(
+        self, found: Gathered, usable: Sequence[Usable], parameters: Mapping[str, Parameter]
+    ) -> History | None:
+        if not usable:
+            if parameters:
+                names = ", ".join(parameters)
+                log.warning("none of the %d past studies has the objective's parameters (%s)", len(found.usable), names)
             return self.runs
-        studies = history_of(self.found, usable)
+        studies = history_of(found, usable)
         if self.runs is None:
             return studies
         if not related(self.runs.space, studies.space):
