@@ -26,9 +26,9 @@ PACKAGE = ROOT / "src" / "headstart"
 FOLDERS = sorted(init.parent for init in PACKAGE.glob("*/__init__.py"))
 
 
-def printed(code: str) -> str:
+def printed(code: str, cwd: Path = ROOT) -> str:
     """The output of a fresh interpreter."""
-    done = python(code)
+    done = python(code, cwd=cwd)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -141,9 +141,9 @@ def test_an_unknown_history_is_rejected_with_the_names_there_are() -> None:
 # -- README ----------------------------------------------------------------------------------------------------
 
 
-def test_the_readme_examples_print_what_it_says() -> None:
+def test_the_readme_examples_print_what_it_says(tmp_path: Path) -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     examples = re.findall(r"```python\n(.*?)```\n+```text\n(.*?)```", text, flags=re.DOTALL)
     assert len(examples) == text.count("```python")
     for code, output in examples:
-        assert printed(code) == output
+        assert printed(code, tmp_path) == output

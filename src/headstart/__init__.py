@@ -42,6 +42,7 @@ _HOMES = {
     "as_space": "headstart.space",
     "reconcile": "headstart.space",
     "History": "headstart.history",
+    "Store": "headstart.history",
     "Task": "headstart.history",
     "metafeatures": "headstart.datasets.features",
     "embed": "headstart.datasets.embedding",
@@ -78,6 +79,7 @@ if TYPE_CHECKING:
     from headstart.datasets.embedding import embed as embed
     from headstart.datasets.features import metafeatures as metafeatures
     from headstart.history import History as History
+    from headstart.history import Store as Store
     from headstart.history import Task as Task
     from headstart.search.loop import Result as Result
     from headstart.search.loop import minimize as minimize

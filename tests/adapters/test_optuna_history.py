@@ -20,7 +20,7 @@ from optuna.distributions import CategoricalDistribution, FloatDistribution, Int
 from optuna.trial import TrialState, create_trial  # noqa: E402
 
 from headstart.adapters.optuna.conditions import inferred, joined, placed, possible_parents, shapes  # noqa: E402
-from headstart.adapters.optuna.distributions import fitted, united  # noqa: E402
+from headstart.adapters.optuna.distributions import fitted  # noqa: E402
 from past_studies import SPACE, fill, memory  # noqa: E402
 from postgres import server  # noqa: E402
 from program import headstart, one_line, python  # noqa: E402
@@ -163,29 +163,6 @@ def test_invalid_features_are_skipped_and_named() -> None:
 # -- spaces that changed -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("kinds", "expected"),
-    [
-        ([hs.Float(0, 1), hs.Float(0.5, 3)], hs.Float(0, 3)),
-        ([hs.Float(1e-3, 1, log=True), hs.Float(0.01, 10)], hs.Float(1e-3, 10, log=True)),
-        ([hs.Float(1e-3, 1, log=True), hs.Float(-1, 10)], hs.Float(-1, 10)),
-        ([hs.Int(1, 5), hs.Int(3, 9)], hs.Int(1, 9)),
-        ([hs.Int(0, 8, step=2), hs.Int(4, 12, step=2)], hs.Int(0, 12, step=2)),
-        ([hs.Int(0, 8, step=2), hs.Int(1, 11, step=2)], hs.Int(0, 11)),
-        ([hs.Int(1, 5), hs.Float(0, 3)], hs.Float(0, 5)),
-        ([hs.Categorical(["a", "b"]), hs.Categorical(["b", "c"])], hs.Categorical(["a", "b", "c"])),
-        ([hs.Categorical([True, False]), hs.Categorical([1, 0])], hs.Categorical([True, False, 1, 0])),
-        ([hs.Categorical([16, 32]), hs.Int(8, 128, log=True)], hs.Int(8, 128, log=True)),
-        ([hs.Categorical([0.5, 256]), hs.Int(8, 128)], hs.Float(0.5, 256)),
-        ([hs.Categorical([3]), hs.Int(1, 2)], hs.Int(1, 3)),
-        ([hs.Categorical(["auto", 4]), hs.Int(1, 2)], hs.Int(1, 4)),
-    ],
-)
-def test_united_parameters_take_every_value(kinds: list[Any], expected: Any) -> None:
-    assert united(kinds) == expected
-    assert united(kinds[::-1]).size == expected.size
-
-
 def test_ranges_and_choices_of_several_studies_are_united() -> None:
     storage = memory(n=2)
 
@@ -296,20 +273,27 @@ def refused(past: Any, words: str, **settings: Any) -> None:
 
 
 def test_a_missing_storage_is_rejected_and_not_created(tmp_path: Path) -> None:
-    refused(f"sqlite:///{tmp_path}/nothing.db", "there is no storage .*nothing.db.*past=None")
-    refused(str(tmp_path / "nothing.log"), "there is no storage .*nothing.log")
+    for past in (f"sqlite:///{tmp_path}/nothing.db", str(tmp_path / "nothing.log")):
+        with pytest.raises(ValueError, match=r"there is no storage .*nothing"):
+            hs.History.from_optuna(past)
+        hs.optuna.HeadstartSampler(past)  # which may be the first to run
     assert not list(tmp_path.iterdir())
+    with pytest.raises(FileNotFoundError, match=r"the folder .*nowhere does not exist"):
+        hs.optuna.HeadstartSampler(f"sqlite:///{tmp_path}/nowhere/runs.db")
     refused("postgresql+psycopg2://nobody@/nothing?host=/nowhere", "cannot be read: .*nowhere")
 
 
 def test_a_storage_that_is_empty_is_rejected(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/empty.db"
     optuna.storages.RDBStorage(url)
-    refused(url, "empty.db holds no study")
     (tmp_path / "empty.log").touch()
-    refused(tmp_path / "empty.log", "empty.log holds no study")
-    refused(optuna.storages.InMemoryStorage(), "the InMemoryStorage holds no study")
-    refused([], "past is an empty list; pass at least one study")
+    for past in (url, tmp_path / "empty.log", optuna.storages.InMemoryStorage()):
+        with pytest.raises(
+            hs.errors.EmptyHistoryError, match=r"(empty.db|empty.log|the InMemoryStorage) holds no study"
+        ):
+            hs.History.from_optuna(past)
+        hs.optuna.HeadstartSampler(past)
+    refused([], "(past|the list of past runs) is (an )?empty")
 
 
 def test_a_file_of_something_else_is_rejected_and_not_changed(tmp_path: Path) -> None:
@@ -349,12 +333,15 @@ def test_a_study_that_is_not_there_is_rejected_with_the_closest_names() -> None:
     )
 
 
-def test_studies_of_both_directions_need_a_choice() -> None:
+def test_each_study_keeps_its_direction() -> None:
     storage = fill(memory(n=1, trials=3), n=2, trials=3, name="up", direction="maximize")
-    with pytest.raises(
-        ValueError, match=r"both directions: 1 with .minimize. \(past-0\), 2 with .maximize. .*; choose with direction="
-    ):
-        hs.History.from_optuna(storage)
+    both = hs.History.from_optuna(storage)
+    assert {name: both.direction_of(name) for name in both.tasks} == {
+        "past-0": "minimize",
+        "up-0": "maximize",
+        "up-1": "maximize",
+    }
+    assert both.best("past-0") == both.best("up-0")  # the same objective, once with its sign turned
     history = hs.History.from_optuna(storage, direction="maximize")
     assert history.tasks == ["up-0", "up-1"]
     assert "1 study with direction 'minimize' (past-0)" in history.notes[1]
@@ -379,15 +366,15 @@ def test_studies_without_a_common_parameter_are_rejected() -> None:
     boosting.optimize(lambda trial: trial.suggest_float("eta", 0, 1), n_trials=2)
     with pytest.raises(
         ValueError,
-        match=r"without a common parameter: past-0, past-1 with C, .*; boosting with eta; choose with studies=",
+        match=r"studies of different models: past-0, past-1 with C, .*; boosting with eta; choose with studies=",
     ):
         hs.History.from_optuna(storage)
     assert hs.History.from_optuna(storage, "past-*").tasks == ["past-0", "past-1"]
 
 
 def test_something_else_is_rejected() -> None:
-    refused(3, "past must be a storage URL or object")
-    refused([3], "past must consist of storages and studies, but got int")
+    refused(3, "past (must be|runs must be .*) a storage URL or object.*int")
+    refused([3], "past (must consist of storages and studies|runs must be .*), but got int")
 
 
 def test_an_old_optuna_is_rejected() -> None:

@@ -197,7 +197,7 @@ def test_a_history_of_ones_own_with_or_without_the_prefix(iris):
         (HeadstartSearchCV(Ridge()), "Ridge has no default search space: .*; pass space= or history="),
         (HeadstartSearchCV(SVC(), {"c": Float(0, 1)}), "SVC has no parameter 'c'"),
         (HeadstartSearchCV(SVC(), history="svn"), "svn.*svm"),
-        (HeadstartSearchCV(SVC(), history=3), "history must be a History.*3"),
+        (HeadstartSearchCV(SVC(), history=3), "past runs must be a History.*3"),
         (HeadstartSearchCV(Ridge(), history="svm"), "Ridge has no parameter 'kernel'"),
         (HeadstartSearchCV(SVC(), n_trials=0), "n_trials must be a whole number of at least 1, but got 0"),
         (HeadstartSearchCV(SVC(), batch_size=1.5), "batch_size .* got 1.5"),

@@ -3,6 +3,7 @@ from __future__ import annotations
 import logging
 import math
 import pickle
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -82,6 +83,7 @@ def test_the_notes_list_what_was_read_and_what_was_skipped(caplog: pytest.LogCap
         "read 8 evaluations of 4 configurations on 3 tasks from the table; "
         "averaged 1 repeat; 1 trial without a value counted as failed",
         "skipped 1 value of 'x' where it is inactive; the columns host, day",
+        "the results are 'value' from -3 to 40; lower is better",
     )
     assert tuple(record.message for record in caplog.records) == past.notes
     assert history().notes[1] == "skipped nothing"
@@ -238,8 +240,39 @@ def test_merge_rejects_other_spaces_and_directions() -> None:
     swapped = history().moved_to(Space(dict(reversed(list(SPACE.items())))))[0]
     with pytest.raises(ValueError, match="different spaces"):
         history().merge(swapped)
-    with pytest.raises(ValueError, match="one history minimises its values, the other maximises them"):
+    with pytest.raises(ValueError, match=r"one history minimises the results of '.*', the other maximises them"):
         history().merge(history(direction="maximize"))
+
+
+def test_tasks_of_both_directions_in_one_history(tmp_path: Path) -> None:
+    losses, scores = history(), history(direction="maximize").with_task_names({"one": "uno", "two": "due"})
+    both = losses.merge(scores.only(["uno", "due"]))
+    assert [both.direction_of(name) for name in ("one", "uno")] == ["minimize", "maximize"]
+    assert both.best("uno") == scores.best("uno") != losses.best("one") == both.best("one")
+    frame = both.to_frame()
+    ours = frame[frame["task"].isin(["one", "uno"])].groupby("task")["value"].apply(list)
+    np.testing.assert_array_equal(ours["one"], ours["uno"])  # each in its own direction, as it was given
+    both.save(tmp_path / "both.parquet")
+    back = History.load(tmp_path / "both.parquet")
+    assert_same(back, both)
+    assert [back.direction_of(name) for name in back.tasks] == [both.direction_of(name) for name in both.tasks]
+    assert pickle.loads(pickle.dumps(both)).direction_of("uno") == "maximize"
+    with pytest.raises(ValueError, match=r"cannot hold tasks of both directions; save as .parquet"):
+        both.save(tmp_path / "both.csv")
+    assert not both.only(["one"]).evaluations().directions
+    both.only(["one"]).save(tmp_path / "one.csv")
+
+
+def test_new_names_of_parameters_and_tasks() -> None:
+    renamed = history().renamed({"k": "kind"})
+    assert list(renamed.space) == [{"k": "kind"}.get(name, name) for name in SPACE]
+    assert renamed.renamed({"kind": "k"}).space == SPACE
+    assert_same(renamed.renamed({"kind": "k"}), history())
+    with pytest.raises(ValueError, match=r"cannot rename 'kk': the history has .*did you mean 'k'"):
+        history().renamed({"kk": "x"})
+    with pytest.raises(ValueError, match="two parameters would be called 'n'"):
+        history().renamed({"k": "n"})
+    assert history().renamed({"k": "n", "n": "k"}).renamed({"k": "n", "n": "k"}).space == SPACE
 
 
 def test_converting_to_another_space() -> None:
@@ -392,9 +425,7 @@ def features(task: Any, *values: Any) -> pd.DataFrame:
         (changed("value", 0, "bad"), {}, "row 0, column 'value': 'bad' is not a number"),
         (changed("value", 0, "0.5"), {}, "row 0, column 'value': '0.5' is not a number"),
         (changed("value", 0, True), {}, "row 0, column 'value': True is not a number"),
-        (GOOD.assign(value=True), {}, "row 0, column 'value': True is not a number (and 6 more)"),
-        (changed("value", 5, np.inf), {}, "row 5, column 'value': the value is infinite; leave the cell empty"),
-        (changed("value", 5, -np.inf), {"direction": "maximize"}, "row 5, column 'value': the value is infinite"),
+        (GOOD.assign(value=True), {}, "7 of 7 rows cannot be used: row 0, column 'value': True is not a number; row 1"),
         (changed("task", 4, None), {}, "row 4, column 'task': the task has no name"),
         (changed("value", 6, None), {}, "task 'three' has no usable evaluation: all of its trials failed"),
         (GOOD, {"direction": "up"}, "direction must be 'minimize' or 'maximize', but got 'up'"),

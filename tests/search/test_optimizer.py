@@ -586,12 +586,34 @@ def test_a_value_that_is_none_is_a_failed_trial(value: Any, caplog: pytest.LogCa
         _ = result.best_config
 
 
-def test_an_objective_that_always_fails_uses_all_its_trials() -> None:
-    result = minimize(lambda config: 1 / 0, PLANE, 12, seed=0)
-    assert len(result.trials) == 12
-    assert len({str(trial.config) for trial in result.trials}) == 12
-    with pytest.raises(ValueError, match="none of the 12 trials succeeded"):
-        _ = result.best_value
+def test_an_objective_that_always_raises_ends_the_search() -> None:
+    calls: list[Any] = []
+
+    def broken(config: dict[str, Any]) -> float:
+        calls.append(config)
+        raise KeyError("learning_rate")
+
+    with pytest.raises(KeyError, match="learning_rate") as caught:
+        minimize(broken, PLANE, 12, seed=0)
+    assert len(calls) == 3
+    assert caught.traceback[-1].name == "broken"
+
+    def different(config: dict[str, Any]) -> float:
+        calls.append(config)
+        raise RuntimeError(f"attempt {len(calls)}")
+
+    calls.clear()
+    with pytest.raises(RuntimeError, match="attempt 5"):
+        minimize(different, PLANE, 5, seed=0)
+    calls.clear()
+    failing = minimize(lambda config: loss(config) if len(calls) > 1 else different(config), PLANE, 4, seed=0)
+    assert [trial.failed for trial in failing.trials] == [True, True, False, False]
+
+
+def test_one_line_says_what_a_search_begins_with(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO, logger="headstart"):
+        minimize(loss, MIXED, 3, n_init=2, surrogate="gp", seed=0)
+    assert "No past runs. 2 of 3 trials are the start: random." in caplog.messages
 
 
 def test_exceptions_outside_catch_are_raised() -> None:
@@ -774,3 +796,26 @@ def test_a_search_explains_what_decides() -> None:
     cold = Optimizer(space, n_init=1, seed=0)
     cold.tell(cold.ask(), 1.0)
     assert cold.explain() == "The surrogate 'gp' decides; there are no past runs."
+
+
+# -- the number of starts --------------------------------------------------------------------------------------
+
+
+def test_the_number_of_starts_can_be_learned() -> None:
+    """Tasks of two kinds: two configurations serve them all, and a third would serve nobody."""
+    x = np.linspace(0, 1, 11)
+    rows = [
+        {"task": f"t{i}", "x": a, "value": float(abs(a - (0.2 if i % 2 else 0.8)))}
+        for i in range(6)
+        for a in x.round(1)
+    ]
+    space = Space({"x": Float(0, 1)})
+    history = History.from_frame(pd.DataFrame(rows), space)
+    optimizer = Optimizer(space, history, init="rbi", n_init="auto", seed=0)
+    assert optimizer.n_init == 2
+    assert {optimizer.ask()["x"], optimizer.ask()["x"]} == {0.2, 0.8}
+    result = minimize(lambda c: c["x"], space, 4, history, init="rbi", n_init="auto", surrogate="gp", seed=0)
+    assert [trial.origin for trial in result.trials] == ["strategy", "strategy", "surrogate", "surrogate"]
+    assert Optimizer(space, n_init="auto").n_init == 10
+    with pytest.raises(ValueError, match="n_init must be a whole number of at least 1, but got 'many'"):
+        Optimizer(space, history, n_init="many")

@@ -74,7 +74,7 @@ def test_a_history_without_a_space_from_a_frame_and_from_a_file(tmp_path):
     frame = table()
     history = hs.History.from_frame(frame, task="data", value="error")
     check(history.space, frame)
-    assert "skipped the columns seed" in " ".join(history.notes)
+    assert "skipped the column 'seed' (the same in every row)" in " ".join(history.notes)
     frame.to_csv(tmp_path / "runs.csv", index=False)
     read = hs.History.from_csv(tmp_path / "runs.csv", task="data", value="error")
     assert read.space == history.space

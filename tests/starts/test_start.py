@@ -155,9 +155,15 @@ def test_bad_histories_and_features_are_rejected_at_once():
     space = hs.Space({"x": hs.Float(0, 1)})
     history = hs.History.from_frame(frame, space)
     for call in (hs.learn, hs.evidence, lambda wrong: hs.Optimizer(space, history=wrong)):
-        for wrong in (frame, "runs.csv"):
-            with pytest.raises(ValueError, match=r"must be a headstart.History, but got (DataFrame|str); make one"):
+        for wrong in (3, [3], {"a": frame}):
+            with pytest.raises(
+                ValueError, match=r"past runs must be a History, .* a list of these, but got (int|dict)"
+            ):
                 call(wrong)
+        with pytest.raises(
+            ValueError, match=r"has no column 'task'.*; name the column .* with task= in hs.History.from_csv"
+        ):
+            call(frame.rename(columns={"task": "dataset"}))
     for call in (hs.learn, lambda history, features: hs.Optimizer(space, history=history, features=features)):
         with pytest.raises(ValueError, match=r"features must be a dict such as .* returns, but got list"):
             call(history, features=[1.0])

@@ -89,7 +89,7 @@ def run_suggest(args: argparse.Namespace) -> None:
     if not is_start(args.history):
         show_start(learned(args, args.n or 5), as_json=args.json)
         return
-    reject(args, f"applies to a history, but {args.history} is a start file", "method", "seed", *READING)
+    reject(args, f"applies to a history, but {args.history} is a start file", "method", "seed", "also", *READING)
     start = Start.load(args.history)
     if (n := args.n or len(start)) > len(start):
         raise ArgumentError(f"-n {n}: {args.history} has only {len(start)} configurations; learn a longer start")
@@ -144,7 +144,7 @@ def run_check(args: argparse.Namespace) -> int:
 def run_check_study(args: argparse.Namespace) -> int:
     from headstart.adapters.optuna import account_of
 
-    reject(args, f"does not apply to the study {args.study}", "methods", "n", "jobs", "seed", *READING)
+    reject(args, f"does not apply to the study {args.study}", "methods", "n", "jobs", "seed", "also", *READING)
     found = account_of(args.history, args.study)
     print(json.dumps(found.to_json(), indent=2) if args.json else found)
     return 0 if found.planned and found.ran >= found.planned else 1
@@ -196,12 +196,12 @@ def import_(commands: Commands) -> None:
 
 
 def run_import(args: argparse.Namespace) -> None:
-    from headstart.history import read_history
+    from headstart.history.past import read_past, required
 
     out = args.out or Path(Path(args.history.rpartition("/")[2] or "history").stem + ".parquet")
     if out.suffix != ".parquet":
         raise ArgumentError(f"{out} must end in .parquet")
-    history = read_history(args.history, reading(args))
+    history = required(read_past([args.history, *args.also], reading(args)))
     history.save(out)
     evaluations = sum(map(len, history))
     if args.json:

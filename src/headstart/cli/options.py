@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -100,12 +101,21 @@ def _parsed(text: str) -> int:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
 
 
+def _pair(text: str) -> tuple[str, str]:
+    """NAME=VALUE as a pair."""
+    name, sign, value = text.partition("=")
+    if not (name and sign):
+        raise argparse.ArgumentTypeError(f"{text!r} is not of the form NAME=VALUE")
+    return name, value
+
+
 # -- histories -------------------------------------------------------------------------------------------------
 
 KINDS = (
-    "the name of a history that ships with the package, a Parquet file saved by headstart, a CSV file, an Optuna "
-    "storage (URL or file), a file or folder of MLflow, Weights & Biases, Ray Tune, SMAC, Syne Tune, Keras Tuner, "
-    "scikit-learn, hyperopt, Ax or FLAML, an HPO-B file (.json), or the folder of the authors' SVM files"
+    "the name of a history that ships with the package, a Parquet file saved by headstart, a table (.csv, .tsv or "
+    ".jsonl), an Optuna storage or a store (URL or file), a file or folder of MLflow, Weights & Biases, Ray Tune, SMAC, "
+    "Syne Tune, Keras Tuner, scikit-learn, hyperopt, Ax or FLAML, an HPO-B file (.json), a folder of tables, or that of "
+    "the authors' SVM files"
 )
 
 # The fields of `Reading` that are options. They have the same names and defaults.
@@ -117,39 +127,56 @@ READING: dict[str, dict[str, Any]] = {
     "cost": {"metavar": "COLUMN", "help": "CSV: column that holds the cost of the evaluation; other tools: "
              "number to use instead of the seconds"},
     "ignore": {"metavar": "COLUMN", "nargs": "+", "help": "CSV and other tools: columns that are not parameters"},
+    "skip_bad_rows": {"action": "store_true", "help": "CSV: leave out the rows that cannot be used"},
     "space": {"metavar": "PATH", "type": Path, "help": "search space as JSON (default: the recorded one, "
               "or inferred from the runs)"},
-    "direction": {"choices": DIRECTIONS, "help": "whether lower or higher results are better (default: CSV: minimize; "
-                  "other tools: recorded, or inferred from the metric's name); Optuna: which studies to read"},
+    "direction": {"choices": DIRECTIONS, "help": "whether lower or higher results are better (default: recorded, or by "
+                  "the name of the column or metric; else CSV: minimize); Optuna: which studies to read"},
     "studies": {"metavar": "PATTERN", "nargs": "+", "help": "Optuna: read only these studies, such as 'svm-*'; "
                 "other tools: only these tasks"},
+    "rename": {"metavar": "OLD=NEW", "nargs": "+", "type": _pair, "help": "new names of parameters"},
+    "fill": {"metavar": "NAME=VALUE", "nargs": "+", "type": _pair, "help": "values of parameters that some runs lack"},
 }  # fmt: skip
 
 
 def add_history(parser: argparse.ArgumentParser, more: str = "") -> None:
     """The argument HISTORY, and the options for reading it."""
     parser.add_argument("history", help=more + KINDS)
+    parser.add_argument("--also", metavar="HISTORY", nargs="+", default=[], help="more past runs, to be used together")
     add_reading(parser)
 
 
 def add_reading(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("how to read the history")
     for name, settings in READING.items():
-        group.add_argument(f"--{name}", default=getattr(Reading, name), **settings)
+        group.add_argument(f"--{name.replace('_', '-')}", default=getattr(Reading, name), **settings)
 
 
 def reading(args: argparse.Namespace) -> Reading:
     """The options for reading a history as one record."""
-    return Reading(**{name: getattr(args, name) for name in READING})
+    given = {name: getattr(args, name) for name in READING}
+    for name in ("rename", "fill"):
+        given[name] = None if given[name] is None else dict(given[name])
+    if given["fill"]:
+        given["fill"] = {name: _value(text) for name, text in given["fill"].items()}
+    return Reading(**given)
+
+
+def _value(text: str) -> Any:
+    """A number, a truth value or null as JSON writes it; any other text itself."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
 
 
 def history_of(args: argparse.Namespace) -> History:
     """The history that the command line names. For runs of another format, the notes go to standard error."""
     from headstart import library
-    from headstart.history import read_history
+    from headstart.history.past import read_past, required
 
-    history = read_history(args.history, reading(args))
-    if args.history not in library.names() and not args.history.lower().endswith(".parquet"):
+    history = required(read_past([args.history, *args.also], reading(args)))
+    if args.also or (args.history not in library.names() and not args.history.lower().endswith(".parquet")):
         inferred = "" if args.space else f"\nthe search space inferred from it: {history.space}"
         print("\n".join(history.notes) + inferred, file=sys.stderr)
     return history

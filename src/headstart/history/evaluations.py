@@ -13,11 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from headstart._support.direction import turned
 from headstart._support.types import Array, Mask
 from headstart.errors import HistoryError
 from headstart.history.repeats import averaged
@@ -30,8 +32,9 @@ from headstart.space.rows import distinct
 class Evaluations:
     """The evaluations of past runs in columns, as in the table above.
 
-    features: the meta-features of the tasks, by the name of the task. source: where a reader found the evaluations; the
-    notes of the history then begin with what was read from there and what was skipped.
+    features: the meta-features of the tasks, by the name of the task. direction: of the values from which the losses
+    were made; directions: of single tasks, by name, where theirs is another one. source: where a reader found the
+    evaluations; the notes of the history then begin with what was read from there and what was skipped.
     """
 
     space: Space
@@ -46,6 +49,7 @@ class Evaluations:
     notes: Sequence[str] = ()
     source: str = ""
     skipped: Sequence[str] = ()
+    directions: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "info", dict(self.info))
@@ -64,6 +68,11 @@ class Evaluations:
     def _tasks_without_success(self) -> set[str]:
         finite = np.isfinite(self.losses)
         return set() if finite.all() else set(self.tasks.tolist()) - set(self.tasks[finite].tolist())
+
+    @property
+    def values(self) -> Array:
+        """The results in the direction in which each task has them."""
+        return turned_by_task(self.losses, self.tasks, self.direction, self.directions)
 
     def where(self, keep: Mask) -> Evaluations:
         """Only the evaluations that a mask marks."""
@@ -98,5 +107,17 @@ class Evaluations:
         for i, name in enumerate(map(str, names)):
             part = slice(bounds[i], bounds[i + 1])
             cost = costs[part] if has_cost else None
-            tasks[name] = Task(name, rows[part], losses[part], counts[part], cost, self.features.get(name) or None)
+            features, own = self.features.get(name) or None, self.directions.get(name)
+            tasks[name] = Task(name, rows[part], losses[part], counts[part], cost, features, own)
         return V, tasks
+
+
+def turned_by_task(
+    values: Array, tasks: npt.NDArray[Any], direction: str, directions: Mapping[str, str] = MappingProxyType({})
+) -> Array:
+    """The same values as losses, or losses as values, where some tasks have a direction of their own."""
+    found = turned(values, direction)
+    for task, own in directions.items():
+        if own != direction:
+            found = np.where(tasks == task, -found, found)
+    return found

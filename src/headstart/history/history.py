@@ -36,7 +36,7 @@ from headstart.history.formats import read_and_skipped
 from headstart.history.other_tools import ReadsOtherTools
 from headstart.history.reading import Reading
 from headstart.history.task import Features, Task, frozen
-from headstart.space import Change, Config, Space, as_space
+from headstart.space import Change, Config, Parameter, Space, as_space
 from headstart.space.reconciliation import reconcile_values
 
 if TYPE_CHECKING:
@@ -45,7 +45,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class History(ReadsOtherTools):
-    """Past runs on one search space; immutable. Make one with `from_frame`, `from_csv`, `load`, `from_optuna` …"""
+    """Past runs on one search space; immutable. Make one with `from_frame`, `from_csv`, `load`, `from_optuna` …
+
+    direction: whether lower or higher results are better; a task may have a direction of its own.
+    """
 
     space: Space
     V: Array
@@ -102,6 +105,10 @@ class History(ReadsOtherTools):
         """The configurations of one task, in the order of its losses."""
         return self.space.from_values(self.V[self[name].rows])
 
+    def direction_of(self, name: str) -> str:
+        """The direction of one task's results."""
+        return self[name].direction or self.direction
+
     def best(self, name: str) -> Config:
         """The best configuration of one task."""
         task = self[name]
@@ -146,19 +153,46 @@ class History(ReadsOtherTools):
             raise ArgumentError(f"the mask has {len(keep)} entries for {len(self.V)} configurations")
         return self._rebuilt(self.V, np.asarray(keep, dtype=bool), self.space)
 
+    def renamed(self, names: Mapping[str, str]) -> History:
+        """The same history with other names of parameters: old name → new name."""
+        if not names:
+            return self
+        if absent := [old for old in names if old not in self.space]:
+            hint = closest(absent[0], self.space.names)
+            raise ArgumentError(f"cannot rename {absent[0]!r}: the history has {', '.join(self.space)}{hint}")
+        new = [names.get(name, name) for name in self.space]
+        if twice := [name for name in new if new.count(name) > 1]:
+            raise ArgumentError(f"after renaming, two parameters would be called {twice[0]!r}")
+
+        def moved(parameter: Parameter) -> Parameter:
+            when = {names.get(parent, parent): values for parent, values in parameter.conditions.items()}
+            return replace(parameter, when=when or None)
+
+        parameters = zip(new, self.space.values(), strict=True)
+        return replace(self, space=Space({name: moved(parameter) for name, parameter in parameters}))
+
+    def with_task_names(self, names: Mapping[str, str]) -> History:
+        """The same history with other names of tasks: old name → new name."""
+        tasks = [replace(task, name=names.get(task.name, task.name)) for task in self]
+        return replace(self, by_name={task.name: task for task in tasks}) if names else self
+
     def merge(self, other: History) -> History:
         """Both histories in one: their evaluations together. Where both have a feature, that of `self` counts."""
         if self.space != other.space:
             raise HistoryError("the histories have different spaces", "convert one first: other.moved_to(space)[0]")
-        if self.direction != other.direction:
-            ours, theirs = VERBS[self.direction], VERBS[other.direction]
-            raise HistoryError(f"one history {ours} its values, the other {theirs} them")
+        for name in self.by_name.keys() & other.by_name.keys():
+            ours, theirs = self.direction_of(name), other.direction_of(name)
+            if ours != theirs:
+                raise HistoryError(f"one history {VERBS[ours]} the results of {name!r}, the other {VERBS[theirs]} them")
         features: dict[str, dict[str, float]] = {}
         for task in (*other, *self):
             features.setdefault(task.name, {}).update(task.features or {})
         notes = tuple(dict.fromkeys((*self.notes, *other.notes)))
         both = self.evaluations().and_those_of(other.evaluations())
-        return History.from_evaluations(replace(both, features=features, info={**other.info, **self.info}, notes=notes))
+        own = {name: h.direction_of(name) for h in (other, self) for name in h.tasks}
+        directions = {name: direction for name, direction in own.items() if direction != self.direction}
+        info = {**other.info, **self.info}
+        return History.from_evaluations(replace(both, features=features, directions=directions, info=info, notes=notes))
 
     def moved_to(
         self, space: Any, *, rename: Mapping[str, str] | None = None, fill: Mapping[str, Any] | None = None
@@ -231,6 +265,7 @@ class History(ReadsOtherTools):
             direction=self.direction,
             info=self.info,
             notes=self.notes,
+            directions={t.name: t.direction for t in tasks if t.direction not in (None, self.direction)},
         )
 
     @classmethod
@@ -241,11 +276,12 @@ class History(ReadsOtherTools):
         task: str = "task",
         value: str = "value",
         features: pd.DataFrame | None = None,
-        direction: str = "minimize",
+        direction: str | None = None,
         *,
         cost: str | None = None,
         count: str | None = None,
         ignore: Collection[str] = (),
+        skip_bad_rows: bool = False,
         info: Mapping[str, Any] | None = None,
     ) -> History:
         """A history from a table with one row per evaluation.
@@ -254,17 +290,20 @@ class History(ReadsOtherTools):
             `headstart.space.infer_space`).
         task, value: the columns that hold the name of the task and the result.
         features: the meta-features of the tasks, as a frame indexed by task or a dict of dicts.
-        direction: "minimize" or "maximize" the result.
+        direction: "minimize" or "maximize" the result; None infers it from the name of the column ("accuracy" is
+            maximised) and says so, and minimises if the name says nothing.
         cost, count: the columns that hold the cost, and the number of evaluations that the result is the mean of.
-        ignore: columns that are not parameters.
+        ignore: columns that are not parameters. Constants, dates and ids are recognised.
+        skip_bad_rows: leave out the rows that cannot be used, instead of an error that lists them.
         info: the origin of the runs; any dict that JSON can hold.
 
-        An empty parameter is inactive, an empty result a failed trial. Repeats of a configuration on a task are
+        An empty parameter is inactive. A result that is empty, infinite or a word such as "failed" or "N/A" is a failed
+        trial. Repeats of a configuration on a task are
         averaged.
         """
         from headstart.history.formats.frames import read_frame
 
-        how = Reading(task, value, cost, ignore, space, checked_direction(direction), count=count)
+        how = Reading(task, value, cost, ignore, space, direction, count=count, skip_bad_rows=skip_bad_rows)
         return cls.from_evaluations(read_frame(frame, how, features=features, info=info))
 
     @classmethod
@@ -275,11 +314,12 @@ class History(ReadsOtherTools):
         task: str = "task",
         value: str = "value",
         features: pd.DataFrame | None = None,
-        direction: str = "minimize",
+        direction: str | None = None,
         *,
         cost: str | None = None,
         count: str | None = None,
         ignore: Collection[str] = (),
+        skip_bad_rows: bool = False,
         info: Mapping[str, Any] | None = None,
     ) -> History:
         """A history from a CSV file; the arguments are those of `from_frame`.
@@ -288,7 +328,7 @@ class History(ReadsOtherTools):
         """
         from headstart.history.formats.csv_files import read_csv
 
-        how = Reading(task, value, cost, ignore, space, checked_direction(direction), count=count)
+        how = Reading(task, value, cost, ignore, space, direction, count=count, skip_bad_rows=skip_bad_rows)
         return cls.from_evaluations(read_csv(path, how, features=features, info=info))
 
     @classmethod
@@ -299,19 +339,22 @@ class History(ReadsOtherTools):
         *,
         direction: str | None = None,
         space: Any = None,
+        rename: Mapping[str, str] | None = None,
+        fill: Mapping[str, Any] | None = None,
     ) -> History:
-        """A history from Optuna studies, one task each.
+        """A history from Optuna studies, one task each, in the direction of its study.
 
         past: a storage URL, file or object, a study, or a list of studies. studies: names, or patterns such as
-        "svm-*". direction: which studies to read if there are some of each. space: replaces the space inferred from the
-        trials.
+        "svm-*"; needed if the storage has studies of different models. direction: reads only the studies of this
+        direction. space: replaces the space inferred from the trials; only studies that share its parameters are read.
+        rename: new names of parameters. fill: values for parameters that a study does not have.
 
         Complete trials count with their value, failed ones as the worst seen; pruned and unfinished ones are skipped.
         If ranges or choices differ between studies, the space has all of them. A parameter that a study does not have
-        takes the middle of its range. Features are those that `hs.optuna.describe` wrote.
+        takes its value in `fill` or the middle of its range. Features are those that `hs.optuna.describe` wrote.
         """
         adapter = import_module("headstart.adapters.optuna")  # by name, because adapters may import histories
-        history: History = adapter.read(past, studies, direction=direction, space=space)
+        history: History = adapter.read(past, studies, direction=direction, space=space, rename=rename, fill=fill)
         return history
 
     def to_frame(self) -> pd.DataFrame:
@@ -366,16 +409,6 @@ def build(
             notes=notes,
         )
     )
-
-
-def checked(history: Any) -> History:
-    """The history itself; an error if it is something else."""
-    if not isinstance(history, History):
-        raise ArgumentError(
-            f"history must be a headstart.History, but got {type(history).__name__}",
-            "make one with History.from_frame, from_csv, from_optuna or load",
-        )
-    return history
 
 
 def checked_features(features: Any) -> Features | None:

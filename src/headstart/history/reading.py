@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
 from headstart._support.direction import checked_direction
+from headstart.errors import ArgumentError
 
 
 @dataclass(frozen=True)
@@ -16,7 +17,9 @@ class Reading:
     task, value, cost, count: the columns of a table that hold the name of the task, the result, its cost, and the
     number of evaluations that the result is the mean of. ignore: columns that are neither one of these nor a parameter.
     space: a search space, or the path of a JSON file that holds one; None infers it from the runs. direction: None is
-    "minimize" for tables and the direction of the studies for Optuna. studies: names or patterns of Optuna studies.
+    inferred from the name of the value's column, and that of each study for Optuna. studies: names or patterns of
+    Optuna studies. rename: new names of parameters, old name → new name. fill: values for parameters that some of the
+    runs lack. skip_bad_rows: leave out the rows of a table that cannot be used, instead of an error that lists them.
     """
 
     task: str = "task"
@@ -27,8 +30,15 @@ class Reading:
     direction: str | None = None
     studies: Sequence[str] | None = None
     count: str | None = None
+    rename: Mapping[str, str] | None = None
+    fill: Mapping[str, Any] | None = None
+    skip_bad_rows: bool = False
 
     def __post_init__(self) -> None:
+        for name in ("rename", "fill"):
+            given = getattr(self, name)
+            if given is not None and not isinstance(given, Mapping):
+                raise ArgumentError(f"{name} must be a dict, but got {given!r}")
         ignore = (self.ignore,) if isinstance(self.ignore, str) else tuple(self.ignore)
         object.__setattr__(self, "ignore", ignore)
         if self.direction is not None:
@@ -43,5 +53,5 @@ class Reading:
     @property
     def given(self) -> list[str]:
         """The options that are not at their default."""
-        values = {field: getattr(self, field.name) for field in fields(self)}
+        values = {f: getattr(self, f.name) for f in fields(self)}
         return [f.name for f, value in values.items() if value is not f.default and value != f.default]

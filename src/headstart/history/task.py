@@ -20,7 +20,10 @@ Features: TypeAlias = Mapping[str, float]
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """One past run: losses of configurations, which are rows of the history's V. The arrays are read-only."""
+    """One past run: losses of configurations, which are rows of the history's V. The arrays are read-only.
+
+    direction: the direction of the values from which the losses were made; None is that of the history.
+    """
 
     name: str
     rows: Rows
@@ -28,6 +31,7 @@ class Task:
     counts: npt.NDArray[np.int64]
     costs: Array | None = None
     features: Features | None = None
+    direction: str | None = None
 
     def __post_init__(self) -> None:
         for name in ("rows", "losses", "counts", "costs"):
@@ -44,7 +48,7 @@ class Task:
 
     def __reduce__(self) -> tuple[Any, ...]:  # a plain pickle would forget that the arrays are read-only
         features = None if self.features is None else dict(self.features)
-        return Task, (self.name, self.rows, self.losses, self.counts, self.costs, features)
+        return Task, (self.name, self.rows, self.losses, self.counts, self.costs, features, self.direction)
 
     def __len__(self) -> int:
         return len(self.rows)

@@ -22,8 +22,9 @@ import pandas as pd
 
 from headstart._support.types import Array
 from headstart.errors import ArgumentError, ExhaustedError, FormatError, HeadstartError
-from headstart.history import Features, History, Reading, read_history
+from headstart.history import Features, History, Reading
 from headstart.history.formats import authors
+from headstart.history.past import read_past, required
 from headstart.history.sources import read_adaboost, read_svm
 from headstart.library import pieces
 from headstart.search.proposal import best_candidate
@@ -50,7 +51,7 @@ def history_named(name: str, how: Reading = DEFAULT) -> tuple[History, str]:
     path = Path(name)
     if path.suffix.lower() != ".csv" or how != DEFAULT:
         title = f"{path.name}, the authors' data" if path.is_dir() else path.stem
-        return read_history(name, how), title
+        return required(read_past(name, how)), title
     beside, features = path.with_name("svm"), None
     if beside.is_dir():
         described = read_svm(beside)

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
 from headstart._support.arguments import whole
-from headstart._support.log import log
+from headstart._support.log import announce, log
 from headstart._support.progress import Progress
-from headstart.errors import ExhaustedError
-from headstart.history import Features, History
-from headstart.search.optimizer import Optimizer
+from headstart.errors import ArgumentError, ExhaustedError
+from headstart.history import Features, Store
+from headstart.search.optimizer import Optimizer, sorted_past
 from headstart.search.trials import BestTrial, Trial, number
 from headstart.space import Config
 
 Objective = Callable[[Config], Any]
 Callback = Callable[[Optimizer, Trial], Any]
+SAME = 3  # trials that must fail with the same exception before it is raised
+Record = Callable[[Trial, float], None]
 
 
 @dataclass(frozen=True)
@@ -40,9 +44,9 @@ def minimize(
     objective: Objective,
     space: Any,
     n_trials: int = 50,
-    history: History | None = None,
+    history: Any = None,
     init: Any = "auto",
-    n_init: int = 10,
+    n_init: int | str = 10,
     surrogate: Any = "auto",
     acquisition: str = "ei",
     features: Features | None = None,
@@ -50,6 +54,10 @@ def minimize(
     direction: str = "minimize",
     seed: int | None = None,
     *,
+    store: Store | str | os.PathLike[str] | None = None,
+    task: str | None = None,
+    rename: Mapping[str, str] | None = None,
+    fill: Mapping[str, Any] | None = None,
     callback: Callback | None = None,
     progress: bool | None = None,
     catch: type[Exception] | tuple[type[Exception], ...] = Exception,
@@ -57,7 +65,10 @@ def minimize(
     """Search for the configuration with the lowest value, or the highest if direction="maximize".
 
     objective: takes a configuration and returns its value, or None or NaN if it failed. An exception or any other value
-        is logged and counts as a failed trial.
+        is logged and counts as a failed trial. If no trial has succeeded and three in a row fail with the same
+        exception, or if every trial raised one, it is raised, since the fault is then in the objective.
+    store: a `Store`, or where it is, such as "runs.db". Its runs are past runs, too, and every trial of this search is
+        added to it under the name `task`. It need not exist yet, so the same script serves the first run and the ninth.
     callback: called with the optimiser and the trial after every trial; the search ends if it returns True.
     progress: whether to show a progress bar; None shows one on a terminal only.
     catch: the exceptions of the objective that count as failures; `()` lets all of them through.
@@ -70,19 +81,49 @@ def minimize(
     >>> result.best_config
     """
     n_trials = whole("n_trials", n_trials, 1)
-    if n_trials < n_init:
+    if not isinstance(n_init, str) and n_trials < n_init:
         log.warning("n_init=%d is more than n_trials=%d, so the whole search is the start", n_init, n_trials)
         n_init = n_trials
-    optimizer = Optimizer(space, history, init, n_init, surrogate, acquisition, features, candidates, direction, seed)
+    history, init = sorted_past(history, init)
+    stored = checked_store(store, task)
+    past = [one for one in (history, stored) if one is not None] or None
+    settings = (init, n_init, surrogate, acquisition, features, candidates, direction, seed)
+    optimizer = Optimizer(space, past, *settings, rename=rename, fill=fill)
+    announce(optimizer.about(n_trials))
     interrupted = False
-    try:
-        _loop(optimizer, objective, n_trials, callback, progress, catch)
-    except KeyboardInterrupt:
-        interrupted = True
-        log.warning("interrupted after %d of %d trials", len(optimizer.trials), n_trials)
+    with _recording(stored, task, optimizer) as record:
+        try:
+            _loop(optimizer, objective, n_trials, callback, progress, catch, record)
+        except KeyboardInterrupt:
+            interrupted = True
+            log.warning("interrupted after %d of %d trials", len(optimizer.trials), n_trials)
     # A trial that the interrupt cut off is proposed again.
     state = {**optimizer.state(), "pending": []}
     return Result(optimizer.trials, direction, interrupted, state)
+
+
+def checked_store(store: Store | str | os.PathLike[str] | None, task: str | None) -> Store | None:
+    """The store, which needs the name of the task; None if there is no store."""
+    if store is None:
+        if task is not None:
+            raise ArgumentError(f"task={task!r} names a run in a store, but there is none", "pass {store}, too")
+        return None
+    if task is None:
+        raise ArgumentError("a store needs the name of the task", "name the data set or the problem with {task}")
+    return Store(store)
+
+
+@contextmanager
+def _recording(store: Store | None, task: str | None, optimizer: Optimizer) -> Iterator[Record]:
+    """A function that adds a trial and its duration to the store; it does nothing without a store."""
+    if store is None:
+        yield lambda trial, seconds: None
+        return
+    recorder = store.record(str(task), optimizer.space, direction=optimizer.direction)
+    try:
+        yield lambda trial, seconds: recorder.add(trial.config, trial.value, trial.origin, seconds)
+    finally:
+        recorder.close()
 
 
 def _loop(
@@ -92,8 +133,10 @@ def _loop(
     callback: Callback | None,
     progress: bool | None,
     catch: type[Exception] | tuple[type[Exception], ...],
+    record: Record,
 ) -> None:
     shown = sys.stderr is not None and sys.stderr.isatty() if progress is None else progress
+    raised: list[Exception] = []  # by the trials so far, as long as all of them raised
     with Progress(n_trials, "trials") if shown else nullcontext() as bar:
         for i in range(n_trials):
             try:
@@ -101,8 +144,14 @@ def _loop(
             except ExhaustedError as error:
                 log.info("the search ends after %d trials: %s", i, error)
                 return
-            optimizer.tell(config, _evaluated(objective, config, i, catch))
+            began = time.monotonic()
+            value, problem = _evaluated(objective, config, i, catch)
+            optimizer.tell(config, value)
             trial = optimizer.trials[-1]
+            record(trial, time.monotonic() - began)
+            raised = [] if problem is None else [*raised, problem]
+            if _is_hopeless(raised, len(optimizer.trials), n_trials):
+                raise raised[-1]
             if bar is not None:
                 bar.advance(note="failed" if trial.failed else f"best {optimizer.best_value:.6g}")
             if callback is not None and callback(optimizer, trial) is True:
@@ -112,16 +161,23 @@ def _loop(
 
 def _evaluated(
     objective: Objective, config: Config, i: int, catch: type[Exception] | tuple[type[Exception], ...]
-) -> float | None:
-    """The objective's value; None if it failed, with the reason in the log."""
+) -> tuple[float | None, Exception | None]:
+    """The objective's value, None if it failed, with the reason in the log; and the exception that it raised."""
     try:
         value = objective(dict(config))
     except catch as error:
         log.warning("trial %d failed: %s: %s (%s)", i, type(error).__name__, error, config)
         log.debug("trial %d failed", i, exc_info=True)
-        return None
+        return None, error
     try:
-        return number(value)
+        return number(value), None
     except ValueError as error:
         log.warning("trial %d counts as failed: %s (%s)", i, error, config)
-        return None
+        return None, None
+
+
+def _is_hopeless(raised: Sequence[Exception], done: int, n_trials: int) -> bool:
+    """Whether all trials so far raised exceptions, and the first few the same one, or there are no more trials."""
+    if not raised or len(raised) < done:
+        return False
+    return (len({repr(error) for error in raised}) == 1 and done >= SAME) or done >= n_trials

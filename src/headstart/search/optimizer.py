@@ -15,18 +15,19 @@ import numpy as np
 
 from headstart._support.arguments import whole
 from headstart._support.direction import checked_direction, turned
-from headstart._support.log import log
 from headstart._support.threads import one_thread
 from headstart._support.types import Array
+from headstart._support.wording import counted
 from headstart.errors import ArgumentError, ExhaustedError, FormatError
-from headstart.history import Features, History
-from headstart.history.history import checked, checked_features
+from headstart.history import Features
+from headstart.history.history import checked_features
+from headstart.history.past import past_runs
 from headstart.search.proposal import best_candidate, best_in_space
 from headstart.search.trials import BestTrial, Trial, number
 from headstart.space import Config, Space, as_space
-from headstart.space.reconciliation import report
 from headstart.space.rows import unrepeated
-from headstart.starts.start import Start
+from headstart.starts.learning import MOST, worthwhile
+from headstart.starts.start import Start, as_start
 from headstart.strategies.auto import AutoRun
 from headstart.strategies.base import Planned, Run, Strategy, Told, anywhere, configurations, fresh
 from headstart.strategies.candidates import Candidates
@@ -63,8 +64,12 @@ class Optimizer(BestTrial):
     """Ask for a configuration, evaluate it, tell the result, and repeat.
 
     space: a `Space`, or anything that `as_space` accepts.
-    history: past runs. If they have another space, they are converted to this one, and the changes are logged.
+    history: past runs, in any form that `learn` takes; of a storage, only the studies that share parameters with the
+        space. If they have another space, they are converted to this one, and the changes are logged. A `Start` here
+        is the same as in `init`.
+    rename, fill: for that conversion, as for `reconcile`.
     init: proposes the first `n_init` trials: the name of a strategy, a strategy object, or a `Start`.
+    n_init: "auto" learns the number, at most 10: the start ends where the next configuration serves no past task.
     surrogate: proposes all later trials: a name or an object.
     acquisition: "ei", "log_ei", "pi" or "lcb".
     features: the new task's meta-features.
@@ -75,23 +80,29 @@ class Optimizer(BestTrial):
     def __init__(
         self,
         space: Any,
-        history: History | None = None,
+        history: Any = None,
         init: Any = "auto",
-        n_init: int = 10,
+        n_init: int | str = 10,
         surrogate: Any = "auto",
         acquisition: str = "ei",
         features: Features | None = None,
         candidates: Sequence[Mapping[str, Any]] | None = None,
         direction: str = "minimize",
         seed: int | None = None,
+        *,
+        rename: Mapping[str, str] | None = None,
+        fill: Mapping[str, Any] | None = None,
     ) -> None:
         self.space = as_space(space)
         self.direction = checked_direction(direction)
         features = checked_features(features)
-        self.n_init = whole("n_init", n_init, 1)
+        self.n_init = MOST if n_init == "auto" else whole("n_init", n_init, 1)
         self.acquisition = Acquisition(acquisition).name
         self.seed = _seed(seed)
-        self.history = None if history is None else _fitting(checked(history), self.space)
+        history, init = sorted_past(history, init)
+        self.history = None if history is None else past_runs(history, self.space, rename=rename, fill=fill)
+        if history is not None and self.history is None:  # a store that holds nothing yet
+            init, surrogate = without_past(init, surrogate)
         self._given = None if candidates is None else list(candidates)
         self._candidates = None if candidates is None else _candidates(self.space, candidates)
         self._entries: list[_Entry] = []
@@ -106,6 +117,8 @@ class Optimizer(BestTrial):
             self._start = f"{len(plan)} given configurations"
         else:
             strategy = resolve_strategy(init, history=models is not None, seed=self.seed)
+            if n_init == "auto" and models is not None:
+                self.n_init = worthwhile(strategy, models, features, np.random.default_rng([self.seed, 0]))
             self._run = self._begun(strategy, models, features, strategy_rng)
             self._origin = "random" if isinstance(strategy, Random) else "strategy"
             self._start = repr(init) if models is not None or not isinstance(init, str) else "'random'"
@@ -242,6 +255,18 @@ class Optimizer(BestTrial):
         past = "there are no past runs" if self.history is None else f"there are {len(self.history):,} past tasks"
         return f"The surrogate {self._surrogate} decides; {past}."
 
+    def about(self, n_trials: int | None = None) -> str:
+        """What the search begins with, in a line. n_trials: how many trials it will have, if that is known."""
+        of = "trials are" if n_trials is None else f"of {n_trials} trials are"
+        if self.history is None:
+            return f"No past runs. {self.n_init} {of} the start: {self._start.strip(chr(39))}."
+        trials = counted(sum(int(task.counts.sum()) for task in self.history), "trial")
+        text = f"Learned from {trials} of {counted(len(self.history), 'task')}"
+        there, other = (self.history.info.get(f"studies{more}", 0) for more in ("", "_of_other_models"))
+        if other:
+            text += f" (of {there} studies; {other} {'has' if other == 1 else 'have'} other parameters)"
+        return f"{text}. {self.n_init} {of} the start."
+
     # -- state -------------------------------------------------------------------------------------------
 
     def state(self) -> dict[str, Any]:
@@ -312,14 +337,22 @@ def _seed(seed: int | None) -> int:
     return whole("seed", seed, 0, or_none=True)
 
 
-def _fitting(history: History, space: Space) -> History:
-    """The history converted to this space; the changes are logged."""
-    if history.space == space:
-        return history
-    converted, changes = history.moved_to(space)
-    if any(change.altered for change in changes):
-        log.warning("the history has another search space; converted:\n%s", report(changes))
-    return converted
+def sorted_past(history: Any, init: Any) -> tuple[Any, Any]:
+    """The history and the initial strategy, where the history may be a `Start`."""
+    start = as_start(history)
+    if start is None:
+        return history, as_start(init) or init
+    if init != "auto":
+        raise ArgumentError("history is a Start, which leaves nothing for init to choose", "leave out {init}")
+    return None, start
+
+
+def without_past(init: Any, surrogate: Any) -> tuple[Any, Any]:
+    """The initial strategy and the surrogate, replaced if they learn from past runs."""
+    if not isinstance(init, Start):
+        resolve_strategy(init)  # fails if there is no such strategy
+    kept = init if isinstance(init, (Start, Random)) else "random"
+    return kept, "auto" if resolve_surrogate(surrogate).needs_history else surrogate
 
 
 def _candidates(space: Space, candidates: Sequence[Mapping[str, Any]]) -> Candidates:

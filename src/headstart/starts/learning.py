@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,24 +11,41 @@ from headstart._support.arguments import whole
 from headstart._support.threads import one_thread
 from headstart._support.types import Array
 from headstart.errors import ArgumentError
-from headstart.history import Features, History
-from headstart.history.history import checked, checked_features
+from headstart.history import Features
+from headstart.history.history import checked_features
+from headstart.history.past import past_runs, required
 from headstart.starts.start import Start
-from headstart.strategies.base import Told
+from headstart.strategies.base import Strategy, Told
 from headstart.strategies.names import resolve_strategy, strategy_name
 from headstart.transfer.models import TaskModels
+
+MOST = 10  # configurations of a start whose number is learned
+NOTICEABLE = 0.01  # of a task's range: a smaller gain serves nobody; a guess
 
 
 @one_thread
 def learn(
-    history: History, n: int = 10, method: Any = "auto", features: Features | None = None, seed: int = 0
+    history: Any,
+    n: int = 10,
+    method: Any = "auto",
+    features: Features | None = None,
+    seed: int = 0,
+    *,
+    space: Any = None,
+    rename: Mapping[str, str] | None = None,
+    fill: Mapping[str, Any] | None = None,
 ) -> Start:
     """Learn the n configurations to try first on a new task.
 
-    method: the name of a strategy, or a strategy object. features: the new task's meta-features, for methods that use
-    them. Adaptive methods propose as if no results came in.
+    history: past runs: a History, the name of a shipped one, a file, a folder, a storage URL or object, a study, a data
+        frame, a Store, or a list of these.
+    method: the name of a strategy, or a strategy object. Adaptive methods propose as if no results came in.
+    features: the new task's meta-features, for methods that use them.
+    space: the search space of the new task, if it is another one than theirs.
+    rename, fill: for the conversion to it, as for `reconcile`.
     """
-    history, features = checked(history), checked_features(features)
+    features = checked_features(features)
+    history = required(past_runs(history, space, rename=rename, fill=fill))
     n, seed = whole("n", n, 1), whole("seed", seed, 0)
     if n > history.space.size:
         raise ArgumentError(f"n={n}, but the space has only {history.space.size:,.0f} configurations")
@@ -52,6 +70,23 @@ def _described(models: TaskModels, V: Array, method: str, seed: int) -> Start:
         seed=seed,
         tasks=len(models),
     )
+
+
+def worthwhile(
+    strategy: Strategy, models: TaskModels, features: Features | None, rng: np.random.Generator, most: int = MOST
+) -> int:
+    """How many configurations of a start are worth trying: all before the first that serves nobody.
+
+    A configuration serves a past task if it is better there than all before it, by at least NOTICEABLE.
+    """
+    run = strategy.begin(models, n=most, features=features, rng=rng)
+    told = Told.nothing(models.space)
+    for _ in range(int(min(most, models.space.size))):
+        told = told.and_(run.ask(told))
+    F, shares = models.sampled_responses(told.V)
+    better = F[1:] < np.minimum.accumulate(F, axis=0)[:-1] - NOTICEABLE
+    nobody = np.flatnonzero(better @ shares * len(models) < 0.5)  # shares of tasks need not be whole tasks
+    return int(nobody[0]) + 1 if len(nobody) else len(F)
 
 
 def apportioned(shares: Array, total: int) -> list[int]:

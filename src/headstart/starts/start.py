@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from headstart import __version__
@@ -16,6 +17,7 @@ from headstart._support.log import log
 from headstart._support.types import Array
 from headstart._support.wording import text_table
 from headstart.errors import ArgumentError, FormatError, SpaceError
+from headstart.history.sources import is_start
 from headstart.space import Config, Reconciled, Space, as_space, reconcile
 from headstart.starts.exports import exported, points
 
@@ -139,6 +141,13 @@ class Start:
             )
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise FormatError(f"{path} is damaged: {error}") from error
+
+
+def as_start(given: Any) -> Start | None:
+    """The Start itself, or the one in a start file; None if it is something else."""
+    if isinstance(given, (str, os.PathLike)) and Path(given).is_file() and is_start(os.fspath(given)):
+        return Start.load(given)
+    return given if isinstance(given, Start) else None
 
 
 def _short(value: Any) -> str:

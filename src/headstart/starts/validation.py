@@ -1,13 +1,14 @@
 """Evidence that a start helps: each past task is left out in turn and started from the others.
 
 The candidates for a left-out task are the configurations it was evaluated on. For random search over them the expected
-curve is known exactly, so it is not simulated.
+curve is known exactly, so it is not simulated. If the evaluations were chosen by searches, a model of the task takes
+their place (`starts/estimates.py`).
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
@@ -20,7 +21,8 @@ from headstart._support.threads import one_thread
 from headstart._support.types import Array
 from headstart.errors import ArgumentError
 from headstart.history import History, Task
-from headstart.history.history import checked
+from headstart.history.past import past_runs, required
+from headstart.starts.estimates import MOST, Judge, is_searched
 from headstart.starts.measures import average_rank
 from headstart.strategies.base import Told
 from headstart.strategies.candidates import Candidates
@@ -31,6 +33,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 BOOTSTRAPS = 1000
+ESTIMATE = (
+    " These figures are estimates, made on a model of each task over the whole search space, because the trials of "
+    "past searches crowd around the best."
+)
 REPEATS = {"rbi": 10, "random": 10}  # random methods are averaged over this many draws
 
 
@@ -39,13 +45,15 @@ class Evidence:
     """The result of leaving out each task in turn.
 
     curves: for each method, the scaled distance to each task's best after 1 … n trials, (tasks, n).
-    random: the exact expectation of random search after 1, 2, … trials, (tasks, most).
+    random: the expectation of random search after 1, 2, … trials, (tasks, most).
+    estimated: whether all of them are estimates, because the trials of the tasks were chosen by searches.
     """
 
     tasks: list[str]
     curves: dict[str, Array] = field(repr=False)
     random: Array = field(repr=False)
     seed: int = 0
+    estimated: bool = False
 
     @property
     def n(self) -> int:
@@ -123,10 +131,19 @@ class Evidence:
         """The verdict in one or two sentences."""
         method, t = self.method, min(5, self.n)
         other = self.best_method if self.best_method != method else ""
+        estimate, alone = ESTIMATE if self.estimated else "", f", or check {other!r} alone" if other else ""
+        gain, low, high = self.gain
+        if not self.helps and gain > 0:
+            return (
+                f"These {len(self.tasks)} tasks cannot tell whether the history helps: a start learned by '{method}' "
+                f"is closer to a task's best than random search by {gain:.3f} of its range, but with a 95 % interval "
+                f"of {low:.3f} to {high:.3f} that may be chance. More past tasks would tell. "
+                f"Start without it{alone}.{estimate}"
+            )
         if not self.helps:
             return (
                 f"On these {len(self.tasks)} tasks the history does not help: a start learned by '{method}' is not "
-                f"reliably better than random search. Start without it{f', or check {other!r} alone' * bool(other)}."
+                f"better than random search. Start without it{alone}.{estimate}"
             )
         number, low, high = self.random_trials(method, t)
         most = self.random.shape[1]
@@ -144,6 +161,7 @@ class Evidence:
         if self.outliers:
             names = ", ".join(self.outliers[:3]) + (" …" if len(self.outliers) > 3 else "")
             text += f" It did worse than random search on {len(self.outliers)} of them ({names})."
+        text += estimate
         if other:
             text += f" Of the methods compared, '{other}' did best."
         return text
@@ -182,20 +200,24 @@ def expected_random(scaled: Array, most: int) -> Array:
 
 
 def evidence(
-    history: History,
+    history: Any,
     n: int = 10,
     methods: Sequence[Any] = ("auto", "li", "rbi"),
     seed: int = 0,
     *,
     jobs: int = 1,
     progress: bool | None = None,
+    space: Any = None,
+    rename: Mapping[str, str] | None = None,
+    fill: Mapping[str, Any] | None = None,
 ) -> Evidence:
     """Leave out each task in turn, start it with each method learned from the others, and compare with random search.
 
-    Methods that need meta-features get those of the left-out task. jobs: tasks to run in parallel, with any backend of
-    joblib. progress: whether to show a progress bar; None shows one on a terminal only.
+    history, space, rename, fill: as for `learn`. jobs: tasks to run in parallel, with any backend of joblib. progress:
+    whether to show a progress bar; None shows one on a terminal only. Methods that need meta-features get those of the
+    left-out task.
     """
-    history = checked(history)
+    history = required(past_runs(history, space, rename=rename, fill=fill))
     n, seed = whole("n", n, 1), whole("seed", seed, 0)
     methods = [methods] if isinstance(methods, str) else methods
     if len(history) < 3:
@@ -206,44 +228,64 @@ def evidence(
     from joblib.parallel import get_active_backend
 
     names = [strategy_name(method) for method in methods]
+    searched = is_searched(history, np.random.default_rng([seed, 2]))
     # One result at a time, for the progress bar; some backends, such as Ray's, can only return whole lists.
     how = "generator" if get_active_backend()[0].supports_return_generator else "list"
     work = Parallel(n_jobs=jobs, return_as=how)(
-        delayed(_left_out)(history, task, n, tuple(methods), seed) for task in history.tasks
+        delayed(_left_out)(history, task, n, tuple(methods), seed, searched) for task in history.tasks
     )
     shown = sys.stderr.isatty() if progress is None else progress
     results = list(track(work, total=len(history), label="leaving out tasks") if shown else work)
-    most = max(len(task) for task in history)
     return Evidence(
         history.tasks,
-        {name: np.array([curves[i] for curves in results]) for i, name in enumerate(names)},
-        np.array([expected_random(task.scaled(), max(most, n)) for task in history]),
+        {name: np.array([curves[i] for curves, _ in results]) for i, name in enumerate(names)},
+        np.array([random for _, random in results]),
         seed,
+        searched,
     )
 
 
 @one_thread
-def _left_out(history: History, name: str, n: int, methods: tuple[Any, ...], seed: int) -> list[Array]:
-    """The curve of each method on one task."""
+def _left_out(
+    history: History, name: str, n: int, methods: tuple[Any, ...], seed: int, searched: bool
+) -> tuple[list[Array], Array]:
+    """The curve of each method on one task, and that of random search."""
     key = [seed, crc32(name.encode())]
     task = history[name]
-    models = TaskModels(history.drop(name), rng=np.random.default_rng([*key, 0]), allowed=history.V[task.rows])
-    return [
-        np.mean([curve(models, task, n, m, np.random.default_rng([*key, 1, r])) for r in range(_repeats(m))], axis=0)
-        for m in methods
-    ]
+    judge = Judge.of(history, task, np.random.default_rng([*key, 2])) if searched else None
+    allowed = None if searched else history.V[task.rows]
+    models = TaskModels(history.drop(name), rng=np.random.default_rng([*key, 0]), allowed=allowed)
+
+    def mean_curve(method: Any) -> Array:
+        rngs = [np.random.default_rng([*key, 1, r]) for r in range(_repeats(method))]
+        return np.asarray(np.mean([curve(models, task, n, method, rng, judge) for rng in rngs], axis=0))
+
+    most = max(n, MOST if searched else max(len(other) for other in history))
+    random = expected_random(task.scaled() if judge is None else judge.drawn, most)
+    return [mean_curve(method) for method in methods], random
 
 
 def _repeats(method: Any) -> int:
     return REPEATS.get(method, 1) if isinstance(method, str) else 1
 
 
-def curve(models: TaskModels, task: Task, n: int, method: Any, rng: np.random.Generator) -> Array:
-    """Best scaled loss on a task after 1 … n proposals of a method; `models.allowed`: the task's own configurations."""
-    assert models.allowed is not None
-    candidates, scaled = Candidates(models.space, models.allowed), task.scaled()
+def curve(
+    models: TaskModels, task: Task, n: int, method: Any, rng: np.random.Generator, judge: Judge | None = None
+) -> Array:
+    """Best scaled loss on a task after 1 … n proposals of a method.
+
+    Proposals are moved to the nearest of the task's own configurations, `models.allowed`, unless a judge says how good
+    any configuration is.
+    """
     run = resolve_strategy(method).begin(models, n=n, features=task.features, rng=rng)
     told = Told.nothing(models.space)
+    if judge is not None:
+        for _ in range(n):
+            v = run.ask(told)
+            told = told.and_(v, judge.loss(v))
+        return np.minimum.accumulate(told.losses)
+    assert models.allowed is not None
+    candidates, scaled = Candidates(models.space, models.allowed), task.scaled()
     for _ in range(min(n, len(candidates))):
         i = candidates.nearest(run.ask(told), told)
         told = told.and_(candidates.V[i], scaled[i])

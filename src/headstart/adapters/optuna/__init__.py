@@ -7,7 +7,10 @@ storages        opening storages for reading
 distributions   Optuna's distributions as our parameters, and back
 conditions      conditions on parameters, inferred from which trials have them
 attributes      the attributes that headstart writes to studies and trials
+gathering       the studies that can be used, and those that belong to the new search
 reading         past studies as a History
+store           a store that fills itself: its runs, read and written
+past            what a sampler was given as past runs
 objective       the search space of an objective, inferred from its trials
 reservations    how workers on one study share a start
 search          the next configuration of one study

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from headstart.history import Features
@@ -13,10 +13,23 @@ RESERVATION = "headstart:claim"  # system: the configuration that is reserved fo
 ENDED = "headstart:ended"  # system: it failed while its worker was alive
 START = "headstart:start"  # user: which configuration of the start it tries, from 0
 CHANGED = "headstart:changed"  # user: learned values that it could not use
+ORIGIN = "headstart:origin"  # user: where its configuration came from, as in `headstart.search.trials.Trial`
 
 # of a study
 STARTS = "headstart:starts"  # system: how many configurations its start has
 FEATURES = "headstart:features"  # user: the meta-features of its data set
+TASK = "headstart:task"  # user: the task of a run in a store; several runs may have one task
+METRIC = "headstart:metric"  # user: the metric of a run in a store; results of different metrics are never averaged
+RUN = "headstart:run"  # user: a unique name of a run in a store
+
+# User attributes by which people name the model or the metric of a study.
+MODELS = ("model", "model_name", "estimator")
+METRICS = ("metric", "metric_name")
+
+
+def named_in(attributes: Mapping[str, Any], keys: Sequence[str]) -> str | None:
+    """The first of these attributes that is a text, in lower case."""
+    return next((attributes[key].lower() for key in keys if isinstance(attributes.get(key), str)), None)
 
 
 def features_in(attributes: Mapping[str, Any], study: str, skip: Callable[[str], None]) -> Features | None:

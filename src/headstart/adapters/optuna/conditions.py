@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -153,15 +154,15 @@ def _possible(parameters: Mapping[str, Parameter], name: str) -> Parameter:
 # -- configurations in a space -------------------------------------------------------------------------------
 
 
-def placed(space: Space, configs: Sequence[Params]) -> tuple[Array, Mask, Mask]:
+def placed(space: Space, configs: Sequence[Params], fill: Params = MappingProxyType({})) -> tuple[Array, Mask, Mask]:
     """Trials' parameters as V of a space, the rows that fit the space, and the cells that were filled in.
 
-    Numbers out of range move to the bound, missing parameters take the middle of their range, and inactive ones are
-    dropped. A row does not fit if it has a choice that the space lacks.
+    Numbers out of range move to the bound, missing parameters take their value in `fill` or the middle of their range,
+    and inactive ones are dropped. A row does not fit if it has a choice that the space lacks.
     """
     V = np.full((len(configs), len(space)), np.nan)
     fits, filled = np.ones(len(configs), dtype=bool), np.zeros(V.shape, dtype=bool)
-    defaults = defaults_of(space)
+    defaults = defaults_of(space, fill)
     for name in space.parents_first:
         parameter, j = space[name], space.names.index(name)
         active = space.active(V, name)

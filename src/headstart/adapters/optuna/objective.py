@@ -18,6 +18,7 @@ class Objective:
 
     parameters: dict[str, Parameter] = field(default_factory=dict)  # with the range suggested last
     complete: list[Params] = field(default_factory=list)  # the parameters of complete trials
+    settled: dict[str, Parameter] = field(default_factory=dict)  # those of trials that were not cut off
     _read: set[int] = field(default_factory=set)
 
     def read(self, trials: Sequence[FrozenTrial]) -> None:
@@ -29,6 +30,8 @@ class Objective:
             self.parameters.update(known)
             if trial.state.is_finished():
                 self._read.add(trial.number)
+                if trial.state != TrialState.FAIL:
+                    self.settled.update(known)
                 if trial.state == TrialState.COMPLETE and known:
                     self.complete.append({name: trial.params[name] for name in known})
 

@@ -1,59 +1,36 @@
 """Past studies as a History.
 
-Every study is a task. Complete trials count with their value and failed ones as the worst seen. Pruned and unfinished
-trials are skipped. If a range or list of choices changed between studies, the history has the union. Conditions are
-inferred from which parameters appear together. A parameter that a study lacks takes the middle of its range there.
+Every study is a task, and so are all runs of one task in a `Store`. Complete trials count with their value and failed
+ones as the worst seen. Pruned and unfinished trials are skipped. Each task keeps the direction of its study. If a range
+or list of choices changed between studies, the history has the union. Conditions are inferred from which parameters
+appear together. A parameter that a study lacks takes the middle of its range there.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
 from optuna.trial import TrialState
 
-from headstart._support.direction import DIRECTIONS, checked_direction
+from headstart._support.direction import checked_direction
 from headstart._support.types import Mask
 from headstart._support.wording import counted, some
-from headstart.adapters.optuna.attributes import features_in
+from headstart.adapters.optuna.attributes import METRIC, TASK, features_in
 from headstart.adapters.optuna.conditions import inferred, placed, possible_parents, shapes
-from headstart.adapters.optuna.distributions import parameter_of, united
-from headstart.adapters.optuna.storages import PastStudy, describe, opened
+from headstart.adapters.optuna.gathering import Gathered, Skipped, Usable, count_studies, gather
 from headstart.adapters.optuna.trials import PastTrial
 from headstart.errors import EmptyHistoryError, HistoryError
-from headstart.history import History
+from headstart.history import Features, History
 from headstart.history.evaluations import Evaluations
 from headstart.history.formats import read_and_skipped
 from headstart.space import Parameter, Space, as_space
+from headstart.space.unions import united
 
-Trials: TypeAlias = dict[str, tuple[PastStudy, list[PastTrial]]]  # by the name of the task
-
-
-@dataclass
-class _Skipped:
-    """Everything that does not become part of the history, for its notes."""
-
-    studies: dict[str, list[str]] = field(default_factory=dict)  # reason → names of studies
-    trials: dict[str, int] = field(default_factory=dict)  # reason → number of trials
-    others: list[str] = field(default_factory=list)
-
-    def study(self, study: PastStudy, reason: str) -> None:
-        self.studies.setdefault(reason, []).append(study.name)
-
-    def count(self, reason: str, n: int) -> None:
-        self.trials[reason] = self.trials.get(reason, 0) + n
-
-    def lines(self) -> list[str]:
-        studies = [f"{_studies(len(names))} {why} ({some(names)})" for why, names in self.studies.items()]
-        trials = [f"{counted(n, 'trial')} {why}" for why, n in self.trials.items() if n]
-        return studies + trials + self.others
-
-
-def _studies(n: int) -> str:
-    return counted(n, "study", "studies")
+OTHER = "with other parameters"  # why a study is left out
+Tasks: TypeAlias = dict[str, list[Usable]]  # the studies of each task, by its name
 
 
 def read(
@@ -62,90 +39,102 @@ def read(
     *,
     direction: str | None = None,
     space: Any = None,
-    leave_out: Callable[[PastStudy], bool] = lambda study: False,
+    like: Mapping[str, Parameter] | None = None,
+    attributes: Mapping[str, Any] | None = None,
+    rename: Mapping[str, str] | None = None,
+    fill: Mapping[str, Any] | None = None,
 ) -> History:
-    """See `History.from_optuna`. leave_out: studies to skip without a note."""
+    """See `History.from_optuna`. like, attributes: as for `selected`."""
     if direction is not None:
         checked_direction(direction)
-    where, skipped = describe(past), _Skipped()
-    with opened(past, studies) as found:
-        wanted = [study for study in found if not leave_out(study)]
-        usable, direction = _of_one_direction(wanted, direction, skipped, where)
-        trials: Trials = {}
-        for study in usable:
-            taken = _finished(study, skipped)
-            if taken:
-                trials[_free_name(study.name, trials)] = study, taken
-    if not trials:
-        reasons = "; ".join(skipped.lines())
-        raise EmptyHistoryError(f"{where} holds no study with a complete trial" + (f": {reasons}" if reasons else ""))
-    space = as_space(space) if space is not None else _space(trials, where)
-    return _history(space, trials, direction, skipped, where)
+    space = None if space is None else as_space(space)
+    found = gather(past, studies, direction=direction, rename=rename)
+    chosen = selected(found, space if like is None else like, attributes or {})
+    if isinstance(like, Space) and space is None and _lies_in(like, chosen):
+        space = like
+    # In a space of their own the studies keep what they lack; the caller fills it when it converts them to `like`.
+    return history_of(found, chosen, space=space, fill=fill if like is None or space is not None else None)
 
 
-def _of_one_direction(
-    studies: Sequence[PastStudy], direction: str | None, skipped: _Skipped, where: str
-) -> tuple[list[PastStudy], str]:
-    """The studies with a single objective and this direction, and the direction, which None leaves open."""
-    by_direction: dict[str, list[PastStudy]] = {way: [] for way in DIRECTIONS}
-    for study in studies:
-        if len(study.directions) > 1:
-            skipped.study(study, "with several objectives")
-        else:
-            by_direction[study.directions[0]].append(study)
-    if direction is None:
-        direction = _common_direction(by_direction, where)
-    for way, others in by_direction.items():
-        if way != direction and others and not by_direction[direction]:
-            raise HistoryError(f"{where} holds only studies with direction {way!r}, none with {direction!r}")
-        for study in others if way != direction else ():
-            skipped.study(study, f"with direction {way!r}")
-    return by_direction[direction], direction
+def _lies_in(space: Space, chosen: Sequence[Usable]) -> bool:
+    """Whether all parameters of the studies are those of a space, so that nothing has to be inferred or converted."""
+    plain = {name: replace(parameter, when=None) for name, parameter in space.items()}
+    return all(plain.get(name) == parameter for one in chosen for name, parameter in one.parameters.items())
 
 
-def _common_direction(by_direction: Mapping[str, Sequence[PastStudy]], where: str) -> str:
-    there = [way for way, group in by_direction.items() if group]
-    if len(there) > 1:
-        groups = [
-            f"{len(group)} with {way!r} ({some([study.name for study in group], 3)})"
-            for way, group in by_direction.items()
-        ]
-        raise HistoryError(f"{where} holds studies of both directions: {', '.join(groups)}", "choose with {direction}")
-    return there[0] if there else "minimize"
+def selected(found: Gathered, like: Mapping[str, Parameter] | None, attributes: Mapping[str, Any]) -> list[Usable]:
+    """The studies that a history is made of.
 
-
-def _finished(study: PastStudy, skipped: _Skipped) -> list[PastTrial]:
-    """The complete and failed trials of a study; none if no trial is complete."""
-    trials = study.trials()
-    if not any(t.params and math.isfinite(t.loss) for t in trials):
-        skipped.study(study, "without a complete trial")
-        return []
-    skipped.count("pruned", sum(t.state == TrialState.PRUNED for t in trials))
-    skipped.count("not finished", sum(not t.state.is_finished() for t in trials))
-    ended = [t for t in trials if t.state in (TrialState.COMPLETE, TrialState.FAIL)]
-    taken = [t for t in _expressible(ended, study, skipped) if t.params]
-    return taken if any(math.isfinite(t.loss) for t in taken) else []
-
-
-def _expressible(trials: list[PastTrial], study: PastStudy, skipped: _Skipped) -> list[PastTrial]:
-    """The trials without the parameters that a space cannot express, such as choices that are lists."""
-    kinds = {(name, id(kind)): kind for t in trials for name, kind in t.distributions.items()}
-    strange = {name: kind for (name, _), kind in kinds.items() if parameter_of(kind) is None}
-    if not strange:
-        return trials
-    for name, kind in sorted(strange.items()):
-        skipped.others.append(f"the parameter {name!r} of {study.name}, which a space cannot express: {kind!s:.80}")
-    return [
-        t._replace(
-            params={name: value for name, value in t.params.items() if name not in strange},
-            distributions={name: kind for name, kind in t.distributions.items() if name not in strange},
+    like: the parameters of the new search; None if they are unknown, and then all studies must belong together.
+    attributes: the user attributes of the new study.
+    """
+    if not found.usable:
+        reasons = "; ".join(found.skipped.lines())
+        raise EmptyHistoryError(
+            f"{found.where} holds no study with a complete trial" + (f": {reasons}" if reasons else "")
         )
-        for t in trials
-    ]
+    if like is not None:
+        chosen = found.like(like, attributes)
+        if not chosen:
+            seen = some(sorted({name for one in found.usable for name in one.parameters}))
+            raise EmptyHistoryError(
+                f"none of the {count_studies(len(found.usable))} of {found.where} has the parameters of the search "
+                f"(it has {some(list(like))}; they have {seen})"
+            )
+        return chosen
+    groups = found.families()
+    if len(groups) > 1:
+        kinds = [
+            f"{some([one.study.name for one in group], 3)} with {some(sorted(group[0].parameters), 4)}"
+            for group in groups[:3]
+        ]
+        more = f"; and {len(groups) - 3} more" if len(groups) > 3 else ""
+        raise HistoryError(
+            f"{found.where} holds studies of different models: {'; '.join(kinds)}{more}", "choose with {studies}"
+        )
+    return groups[0]
+
+
+def history_of(
+    found: Gathered,
+    chosen: Sequence[Usable],
+    *,
+    space: Space | None = None,
+    fill: Mapping[str, Any] | None = None,
+) -> History:
+    """The chosen studies as a history."""
+    skipped = Skipped()
+    skipped.add(found.skipped)
+    for one in found.usable:
+        if one in chosen:
+            skipped.add(one.skipped)
+        else:
+            skipped.study(one.study.name, OTHER)
+    tasks = _tasks(chosen)
+    space = space if space is not None else _space(tasks, found.where)
+    return _history(space, tasks, found, skipped, fill or {})
+
+
+def _tasks(chosen: Sequence[Usable]) -> Tasks:
+    """The studies by task: those of one task in a store together, each other study by itself."""
+    groups: dict[Any, list[Usable]] = {}
+    for one in chosen:
+        attributes = one.study.attributes
+        if isinstance(attributes.get(TASK), str):
+            key: Any = (attributes[TASK], one.study.directions, str(attributes.get(METRIC)))
+        else:
+            key = (one.study.place, one.study.name, id(one))
+        groups.setdefault(key, []).append(one)
+    tasks: Tasks = {}
+    for group in groups.values():
+        attributes = group[0].study.attributes
+        name = attributes[TASK] if isinstance(attributes.get(TASK), str) else group[0].study.name
+        tasks[_free_name(name, tasks)] = group
+    return tasks
 
 
 def _free_name(name: str, taken: Mapping[str, Any]) -> str:
-    """The name, with a number if a study of another storage has it already."""
+    """The name, with a number if another task has it already."""
     number = 2
     free = name
     while free in taken:
@@ -156,76 +145,48 @@ def _free_name(name: str, taken: Mapping[str, Any]) -> str:
 # -- the space -----------------------------------------------------------------------------------------------
 
 
-def _space(trials: Trials, where: str) -> Space:
+def _space(tasks: Tasks, where: str) -> Space:
     """The union of all studies' parameters, with the conditions inferred from the trials."""
-    complete = {name: [t for t in those if t.state == TrialState.COMPLETE] for name, (_, those) in trials.items()}
-    by_study = {study: _parameters(those) for study, those in complete.items()}
+    studies = [one for group in tasks.values() for one in group]
     versions: dict[str, list[Parameter]] = {}
-    for found in by_study.values():
-        for name, several in found.items():
-            versions.setdefault(name, []).extend(several)
+    for one in studies:
+        for name, parameter in one.parameters.items():
+            versions.setdefault(name, []).append(parameter)
     if not versions:
         raise HistoryError(f"{where} has no parameter that headstart can read")
-    _check_common(by_study, where)
-    order = list(dict.fromkeys(name for those in complete.values() for name in those[0].params if name in versions))
+    complete = [[t for t in one.trials if t.state == TrialState.COMPLETE] for one in studies]
+    order = list(dict.fromkeys(name for those in complete for name in those[0].params if name in versions))
     order += [name for name in sorted(versions) if name not in order]
     parameters = {name: united(versions[name]) for name in order}
     parents = possible_parents(parameters)
-    seen = [shapes([t.params for t in those], parameters, parents) for those in complete.values()]
+    seen = [shapes([t.params for t in those], parameters, parents) for those in complete]
     conditions = inferred(seen, parameters)
     return Space({name: replace(parameter, when=conditions[name]) for name, parameter in parameters.items()})
-
-
-def _parameters(trials: Sequence[PastTrial]) -> dict[str, list[Parameter]]:
-    """Every parameter of one study by name, in all its versions."""
-    found: dict[str, list[Parameter]] = {}
-    kinds = {pair for trial in trials for pair in trial.distributions.items()}
-    for name, distribution in sorted(kinds, key=repr):
-        parameter = parameter_of(distribution)
-        if parameter is not None:
-            found.setdefault(name, []).append(parameter)
-    return found
-
-
-def _check_common(by_study: Mapping[str, Iterable[str]], where: str) -> None:
-    """All studies must be linked: each shares a parameter with another one, directly or through a third."""
-    groups: list[tuple[set[str], list[str]]] = []
-    for study, names in by_study.items():
-        touching = [group for group in groups if not group[0].isdisjoint(names)]
-        groups = [group for group in groups if group[0].isdisjoint(names)]
-        merged = set(names).union(*(group[0] for group in touching))
-        groups.append((merged, [*(s for group in touching for s in group[1]), study]))
-    if len(groups) > 1:
-        groups.sort(key=lambda group: -len(group[1]))
-        kinds = [f"{some(studies, 3)} with {some(sorted(names), 4)}" for names, studies in groups[:3]]
-        raise HistoryError(
-            f"{where} holds studies without a common parameter: {'; '.join(kinds)}", "choose with {studies}"
-        )
 
 
 # -- the history ---------------------------------------------------------------------------------------------
 
 
-def _history(space: Space, trials: Trials, direction: str, skipped: _Skipped, where: str) -> History:
-    every = [trial for _, those in trials.values() for trial in those]
-    names = np.repeat(np.array(list(trials), dtype=object), [len(those) for _, those in trials.values()])
-    V, fits, filled = placed(space, [trial.params for trial in every])
+def _history(space: Space, tasks: Tasks, found: Gathered, skipped: Skipped, fill: Mapping[str, Any]) -> History:
+    by_task = {name: [trial for one in group for trial in one.trials] for name, group in tasks.items()}
+    every: list[PastTrial] = [trial for those in by_task.values() for trial in those]
+    names = np.repeat(np.array(list(by_task), dtype=object), [len(those) for those in by_task.values()])
+    V, fits, filled = placed(space, [trial.params for trial in every], fill)
     losses = np.array([trial.loss for trial in every])
     failed = np.isnan(losses)
     partial = failed & fits & filled.any(axis=1)
     keep = fits & ~partial
     skipped.count("failed before suggesting every parameter", int(partial.sum()))
     skipped.count("with values that the space does not have", int((~fits).sum()))
-    _note_filled(space, filled & keep[:, None], skipped)
+    _note_filled(space, filled & keep[:, None], skipped, fill)
     lost = set(names.tolist()) - set(names[keep & ~failed].tolist())
     keep &= ~np.isin(names.astype(str), sorted(lost))
     if not keep.any():
-        raise HistoryError(f"no trial of {where} fits the space: {'; '.join(skipped.lines())}")
-    features = {
-        name: features_in(study.attributes, study.name, skipped.others.append)
-        for name, (study, _) in trials.items()
-        if name not in lost
-    }
+        raise HistoryError(f"no trial of {found.where} fits the space: {'; '.join(skipped.lines())}")
+    left = {name: group for name, group in tasks.items() if name not in lost}
+    ways = {name: group[0].study.directions[0] for name, group in left.items()}
+    direction = "maximize" if set(ways.values()) == {"maximize"} else "minimize"
+    used = sum(map(len, left.values()))
     history = History.from_evaluations(
         Evaluations(
             space,
@@ -234,18 +195,26 @@ def _history(space: Space, trials: Trials, direction: str, skipped: _Skipped, wh
             losses[keep],
             np.ones(keep.sum(), dtype=np.int64),
             costs=np.array([trial.seconds for trial in every])[keep],
-            features={name: found for name, found in features.items() if found},
+            features={name: features for name, group in left.items() if (features := _features(group, skipped))},
             direction=direction,
+            directions={name: way for name, way in ways.items() if way != direction},
+            info={"studies": found.total, "studies_of_other_models": len(skipped.studies.get(OTHER, []))},
         )
     )
-    read = f"{counted(int(keep.sum()), 'trial')} of {_studies(len(history))} from {where}"
+    read = f"{counted(int(keep.sum()), 'trial')} of {count_studies(used)} from {found.where}"
     if n := int((keep & failed).sum()):
         read += f"; {counted(n, 'failed trial')} counted as the worst seen"
     return history.with_notes(*read_and_skipped(read, skipped.lines()))
 
 
-def _note_filled(space: Space, filled: Mask, skipped: _Skipped) -> None:
+def _features(group: Sequence[Usable], skipped: Skipped) -> Features | None:
+    """The meta-features of a task: those of its last study that has some."""
+    found = [features_in(one.study.attributes, one.study.name, skipped.others.append) for one in group]
+    return next((features for features in reversed(found) if features), None)
+
+
+def _note_filled(space: Space, filled: Mask, skipped: Skipped, fill: Mapping[str, Any]) -> None:
     for name, n in zip(space, filled.sum(axis=0), strict=True):
         if n:
-            trials = counted(int(n), "trial")
-            skipped.others.append(f"{name!r}, missing in {trials}, where it takes the middle of its range")
+            value = repr(fill[name]) if name in fill else "the middle of its range"
+            skipped.others.append(f"{name!r}, missing in {counted(int(n), 'trial')}, where it takes {value}")

@@ -19,19 +19,18 @@ from optuna.storages import BaseStorage
 from optuna.trial import FrozenTrial, TrialState
 
 from headstart._support.arguments import whole
-from headstart._support.direction import VERBS
 from headstart._support.log import log
-from headstart.adapters.optuna.attributes import CHANGED, ENDED, RESERVATION, START, STARTS, features_in
+from headstart.adapters.optuna.attributes import CHANGED, ENDED, ORIGIN, RESERVATION, START, STARTS, features_in
 from headstart.adapters.optuna.distributions import fitted
-from headstart.adapters.optuna.reading import read
+from headstart.adapters.optuna.past import Past
 from headstart.adapters.optuna.reservations import NOTHING, Reservation, Turns
 from headstart.adapters.optuna.search import Known, Search, Settings
-from headstart.adapters.optuna.storages import direction_of, is_past, opened, place
+from headstart.adapters.optuna.storages import direction_of
 from headstart.adapters.optuna.trials import is_queued
-from headstart.errors import ArgumentError, EmptyHistoryError, HistoryError, SpaceError
-from headstart.history import Features, History
+from headstart.errors import ArgumentError, SpaceError
+from headstart.history import Features
 from headstart.space import as_space
-from headstart.starts.start import Start
+from headstart.starts.start import as_start
 from headstart.strategies.names import resolve_strategy
 from headstart.surrogates.base import Acquisition
 from headstart.surrogates.names import resolve_surrogate
@@ -42,14 +41,17 @@ N_INIT = 10  # trials of a learned start, by default
 class HeadstartSampler(BaseSampler):
     """Starts a study from past studies, then proposes configurations by a surrogate that keeps using them.
 
-    past: a storage URL, file or object, a study or a list of studies; or a `History`, a `Start`, or None to search
-        without past runs. The new study is never part of its own past.
-    studies: names of past studies, or patterns such as "svm-*".
-    n_init: how many trials the start has (default: 10, or the length of a given `Start`).
+    past: a storage URL, file or object, a study, a `Store`, any other past runs that `learn` takes, or a list of these;
+        or a `Start`, or None to search without past runs. A storage may be empty or not exist yet. Of its studies,
+        those that share the objective's parameters are used. The new study is never part of its own past.
+    studies: names of past studies, or patterns such as "svm-*", to use instead.
+    n_init: how many trials the start has (default: 10, or the length of a given `Start`); "auto" learns the number, as
+        for `Optimizer`.
     init, surrogate: as for `Optimizer`.
     acquisition: "ei" (default), "log_ei", "pi" or "lcb".
     features: the new task's meta-features (default: those that `hs.optuna.describe` wrote to the study).
     space: the objective's search space, to let the sampler know it before the first trial.
+    rename: new names of past parameters, old name → new name. fill: values for parameters that past runs lack.
     seed: by default it is derived from the study's name, so that all workers agree on it.
     independent_sampler: samples parameters that are not known yet (default: at random).
     """
@@ -59,23 +61,27 @@ class HeadstartSampler(BaseSampler):
         past: Any,
         *,
         studies: str | Sequence[str] | None = None,
-        n_init: int | None = None,
+        n_init: int | str | None = None,
         init: Any = "auto",
         surrogate: Any = "auto",
         acquisition: str = "ei",
         features: Features | None = None,
         space: Any = None,
+        rename: Mapping[str, str] | None = None,
+        fill: Mapping[str, Any] | None = None,
         seed: int | None = None,
         independent_sampler: BaseSampler | None = None,
     ) -> None:
-        self._past = _checked_past(past, studies)
-        self._studies = studies
-        self._start = past if isinstance(past, Start) else init if isinstance(init, Start) else None
-        if n_init is not None:
+        self._start = as_start(past) or as_start(init)
+        self._past = None if past is None or as_start(past) else Past.of(past, studies, rename)
+        if self._past is None and studies is not None:
+            kind = "None" if past is None else "a Start"
+            raise ArgumentError(f"past is {kind}, which has no studies to choose from", "leave out {studies}")
+        if n_init not in (None, "auto"):
             n_init = whole("n_init", n_init, 1)
         if self._start is None:
             resolve_strategy(init, history=past is not None)  # fails early if there is no such strategy
-        if resolve_surrogate(surrogate).needs_history and (past is None or isinstance(past, Start)):
+        if resolve_surrogate(surrogate).needs_history and self._past is None:
             raise ArgumentError(
                 f"surrogate={surrogate!r} learns from past runs", "name past studies with {past}, or use surrogate='gp'"
             )
@@ -83,6 +89,7 @@ class HeadstartSampler(BaseSampler):
         self._settings = Settings(n_init, init, surrogate, Acquisition(acquisition).name)
         self._features = features
         self._space = None if space is None else as_space(space)
+        self._fill = dict(fill or {})
         self._seed = None if seed is None else whole("seed", seed, 0, or_none=True)
         self._independent = independent_sampler
         self._reset()
@@ -110,8 +117,10 @@ class HeadstartSampler(BaseSampler):
     # -- called by Optuna ------------------------------------------------------------------------------------
 
     def before_trial(self, study: Study, trial: FrozenTrial) -> None:
-        """Reserve a configuration before the objective runs."""
-        self._reserved(study, trial)
+        """Reserve a configuration before the objective runs, and say where it comes from."""
+        origin = self._reserved(study, trial).origin
+        if origin != NOTHING.origin:
+            study._storage.set_trial_user_attr(trial._trial_id, ORIGIN, origin)
         if self._independent is not None:
             self._independent.before_trial(study, trial)
 
@@ -185,61 +194,19 @@ class HeadstartSampler(BaseSampler):
         """The search of this study. The history is read when the study's first trial begins."""
         storage, number = study._storage, study._study_id
         if self._search is None or self._search[:2] != (storage, number):
-            history = self._read_history(study)
-            known = Known(history, self._start, self._space, self._features or _described(study))
+            past = None if self._past is None else self._past.for_study(study)
+            known = Known(past, self._start, self._space, self._features or _described(study), self._fill)
             search = Search(self._settings, known, direction=_direction(study), seed=self._seed_of(study))
-            if history is not None or self._start is not None:
-                storage.set_study_system_attr(number, STARTS, self._settings.n_init)
+            if (past is not None and past.any) or self._start is not None:
+                planned = 0 if isinstance(self._settings.n_init, str) else self._settings.n_init
+                storage.set_study_system_attr(number, STARTS, planned)
             self._search = storage, number, search
         return self._search[2]
-
-    def _read_history(self, study: Study) -> History | None:
-        direction = _direction(study)
-        if isinstance(self._past, History):
-            if self._past.direction != direction:
-                raise HistoryError(
-                    f"the history {VERBS[self._past.direction]} its metric, but the study {study.study_name!r} "
-                    f"{VERBS[direction]}"
-                )
-            return self._past
-        if self._past is None or isinstance(self._past, Start):
-            return None
-        here = place(study._storage)
-        try:
-            return read(
-                self._past,
-                self._studies,
-                direction=direction,
-                leave_out=lambda past: past.name == study.study_name and past.place == here,
-            )
-        except EmptyHistoryError as error:
-            log.warning("searching without past runs: %s", error)
-            return None
 
     def _seed_of(self, study: Study, *more: int | str) -> int:
         """The seed, or one derived from the study's name; more: what the seed is for."""
         parts = [study.study_name if self._seed is None else str(self._seed), *map(str, more)]
         return self._seed if self._seed is not None and not more else zlib.crc32("\n".join(parts).encode())
-
-
-def _checked_past(past: Any, studies: str | Sequence[str] | None) -> Any:
-    """`past` itself, after checking that it exists."""
-    if past is None or isinstance(past, (History, Start)):
-        if studies is not None:
-            kind = "None" if past is None else f"a {type(past).__name__}"
-            raise ArgumentError(f"past is {kind}, which has no studies to choose from", "leave out {studies}")
-        return past
-    if not is_past(past):
-        raise ArgumentError(
-            "past must be a storage URL or object, a study, a list of studies, a History, a Start or None, "
-            f"but got {past!r:.80}"
-        )
-    with opened(past, studies) as found:
-        if all(len(study.directions) > 1 for study in found):
-            raise HistoryError(
-                f"all past studies have several objectives: {found[0].name!r} has {len(found[0].directions)}"
-            )
-    return past if isinstance(past, (str, Study)) or not isinstance(past, Sequence) else list(past)
 
 
 def _direction(study: Study) -> str:

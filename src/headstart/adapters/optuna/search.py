@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import numpy as np
 from optuna.trial import FrozenTrial
 
-from headstart._support.log import log
+from headstart._support.log import announce, log
 from headstart._support.types import Array
+from headstart.adapters.optuna.attributes import START
 from headstart.adapters.optuna.conditions import Params, placed
 from headstart.adapters.optuna.objective import Objective, nothing_shared
+from headstart.adapters.optuna.past import Candidates
 from headstart.adapters.optuna.reservations import NOTHING, Other, Reservation, losses, others
+from headstart.adapters.optuna.trials import is_queued
 from headstart.errors import ExhaustedError, HeadstartError
 from headstart.history import Features, History
 from headstart.search.optimizer import Optimizer
@@ -30,7 +33,7 @@ T = TypeVar("T")
 class Settings:
     """How to search. The fields are arguments of `headstart.Optimizer`."""
 
-    n_init: int
+    n_init: int | str
     init: Any
     surrogate: Any
     acquisition: str
@@ -38,12 +41,17 @@ class Settings:
 
 @dataclass(frozen=True)
 class Known:
-    """Everything known before the first trial. space: the objective's; None infers it."""
+    """Everything known before the first trial.
 
-    history: History | None
+    past: from which the history is chosen as soon as the objective's parameters are known. space: the objective's; None
+    infers it. fill: values for parameters that past runs lack.
+    """
+
+    past: Candidates | None
     start: Start | None
     space: Space | None
     features: Features | None
+    fill: Params = field(default_factory=dict)
 
 
 class Search:
@@ -54,16 +62,16 @@ class Search:
         self.known = known
         self.direction = direction
         self.seed = seed
-        sources = (known.history, known.start)
-        self._base = known.space or next((source.space for source in sources if source is not None), None)
         self._objective = Objective()
+        self._history: History | None = None
         self._optimizer: Optimizer | None = None
+        self._learned_from: History | None = None
         self._logged: set[Change | str] = set()
 
     def prepare(self, trials: Sequence[FrozenTrial]) -> None:
         """Do the slow part, learning from the history, before other trials wait for this one."""
         space = self._space(trials)
-        if space is not None and (self._optimizer is None or self._optimizer.space != space):
+        if space is not None and not self._is_ready(space):
             self._optimizer_for(space).propose(Told.nothing(space), starting=True)
 
     def propose(self, trials: Sequence[FrozenTrial], number: int) -> Reservation:
@@ -73,7 +81,7 @@ class Search:
             return NOTHING  # the first trial will show which parameters the objective suggests
         found = others(trials, number, self.direction)
         told = _told(space, [other.config for other in found], losses(found))
-        starting = len(told) < self.settings.n_init
+        starting = len(told) - sum(map(_is_extra, trials)) < self._n_init(space)
         told = _with_reserved_starts(space, told, found)
         if self.known.start is not None:
             reservation = self._from_start(self.known.start, space, told)
@@ -88,8 +96,23 @@ class Search:
         return Reservation(space.from_values(v[None])[0], origin, _free_index(found) if learned else None)
 
     def _space(self, trials: Sequence[FrozenTrial]) -> Space | None:
+        """The objective's space as far as it is known; this also chooses the history that belongs to it."""
         self._objective.read(trials)
-        return self._objective.space(self._base)
+        known = self.known
+        if known.past is not None:
+            self._history = known.past.chosen(self._objective.settled or known.space or {})
+        sources = (self._history, known.start)
+        base = known.space or next((source.space for source in sources if source is not None), None)
+        return self._objective.space(base)
+
+    def _n_init(self, space: Space) -> int:
+        n = self.settings.n_init
+        if not isinstance(n, str):
+            return n
+        return self._optimizer_for(space).n_init if self.known.start is None else len(self.known.start)
+
+    def _is_ready(self, space: Space) -> bool:
+        return self._optimizer is not None and self._optimizer.space == space and self._learned_from is self._history
 
     # -- a given start ---------------------------------------------------------------------------------------
 
@@ -104,7 +127,7 @@ class Search:
             rows = result.rows
             self._log_changes("start", result.changes)
         for row, v, config in zip(rows, start.V, start.configs, strict=True):
-            if row < self.settings.n_init and v not in told:
+            if row < self._n_init(space) and v not in told:
                 return Reservation(config, "start", row)
         return None
 
@@ -112,12 +135,13 @@ class Search:
 
     def _optimizer_for(self, space: Space) -> Optimizer:
         """The optimiser for this space. It is built and trained again only when the space has changed."""
-        if self._optimizer is None or self._optimizer.space != space:
+        if self._optimizer is None or not self._is_ready(space):
+            self._learned_from = self._history
             history = self._history_in(space)
             settings, known = self.settings, self.known
             # The settings may be for past runs that turned out to be missing or unusable.
             without = history is None and (
-                known.history is not None or resolve_surrogate(settings.surrogate).needs_history
+                known.past is not None or resolve_surrogate(settings.surrogate).needs_history
             )
             self._optimizer = Optimizer(
                 space,
@@ -129,13 +153,18 @@ class Search:
                 features=known.features,
                 seed=self.seed,
             )
+            about = self._optimizer.about()
+            if about not in self._logged:
+                self._logged.add(about)
+                announce(about)
         return self._optimizer
 
     def _history_in(self, space: Space) -> History | None:
-        history = self.known.history
-        if history is None or history.space == space:
+        history = self._history
+        fill = {name: value for name, value in self.known.fill.items() if name in space}
+        if history is None or (history.space == space and not fill):
             return history
-        converted = self._converted("history", history.space, space, lambda: history.moved_to(space))
+        converted = self._converted("history", history.space, space, lambda: history.moved_to(space, fill=fill))
         if converted is None:
             return None
         in_space, changes = converted
@@ -164,6 +193,16 @@ class Search:
         self._logged.update(new)
         if new:
             log.warning("the %s has another search space than the objective; converted:\n%s", what, report(new))
+
+
+def _is_extra(trial: FrozenTrial) -> bool:
+    """Whether a trial uses up no configuration of the start.
+
+    Such trials were queued by the user, or ran before the objective's parameters were known.
+    """
+    reservation = Reservation.of(trial)
+    queued = is_queued(trial) and START not in trial.user_attrs
+    return queued or (reservation is not None and reservation.origin == NOTHING.origin)
 
 
 def _told(space: Space, configs: Sequence[Params], known: Array) -> Told:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
+import io
 import json
 import os
 import re
@@ -10,6 +12,7 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -18,14 +21,18 @@ import numpy.typing as npt
 import pandas as pd
 
 from headstart._support.files import existing, replacing
-from headstart._support.wording import counted
+from headstart._support.wording import counted, some
 from headstart.errors import FormatError, HistoryError
 from headstart.history.evaluations import Evaluations
 from headstart.history.formats.frames import Source, read_frame, to_frame
+from headstart.history.formats.numbers import has_decimal_commas, without_decimal_commas, without_thousands
+from headstart.history.formats.tidying import is_rare
 from headstart.history.reading import Reading
 from headstart.space import Categorical, as_space
 
 EMPTY = {"", "nan", "NaN", "NA", "<NA>"}  # cells that count as empty
+SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
+SNIFFED = 50  # lines from which the separator is inferred
 TRUTHS = {"True": True, "False": False, "true": True, "false": False}
 
 
@@ -34,6 +41,8 @@ TRUTHS = {"True": True, "False": False, "true": True, "false": False}
 
 def write_csv(runs: Evaluations, path: str | os.PathLike[str]) -> None:
     """The table of `to_frame`. Rejects choices that look the same as text, or like an empty cell."""
+    if runs.directions:
+        raise HistoryError("a CSV file cannot hold tasks of both directions", "save as .parquet")
     for name, parameter in runs.space.items():
         if isinstance(parameter, Categorical):
             texts = [str(choice) for choice in parameter.choices if choice is not None]
@@ -52,10 +61,11 @@ def read_csv(
     path: str | os.PathLike[str], how: Reading, *, features: Any = None, info: Mapping[str, Any] | None = None
 ) -> Evaluations:
     """See `History.from_csv`."""
-    text = _read_text(existing(path))
+    text = _renamed(_read_text(existing(path)), how.rename or {})
+    how = replace(how, rename=None)
     space = None if how.space is None else as_space(how.space)
     given, how = how, _as_saved(text, replace(how, space=space))
-    notes = []
+    notes = list(text.notes)
     if how.columns != given.columns:
         extra = ", ".join(name for role, name in how.columns.items() if role not in given.columns)
         notes.append(f"read the last columns as History.save writes them: {extra}")
@@ -63,6 +73,8 @@ def read_csv(
         notes.append(f"skipped {counted(text.nameless, 'column')} without a name")
     if not text.complete:
         notes.append(f"the last line of {text.source.name} has no line end; check that it is complete")
+    text, more = _plain(text, how)
+    notes += more
     frame = pd.DataFrame({name: column.parsed(_kind(name, how)) for name, column in text.columns.items()})
     return read_frame(frame, how, features=features, info=info, source=text.source, notes=notes)
 
@@ -76,7 +88,7 @@ class Column:
 
     def parsed(self, kind: Kind) -> pd.Series[Any]:
         """The column with every distinct cell parsed once: floats if all cells are numbers, objects otherwise."""
-        values = kind(self.cells)
+        values = _inferred(self.cells, np.bincount(self.codes)) if kind is _inferred else kind(self.cells)
         numeric = all(value is None or type(value) is float for value in values)
         table = np.array(values, dtype=float if numeric else object)
         return pd.Series(table[self.codes], dtype=table.dtype)
@@ -90,13 +102,18 @@ class Text:
     columns: Mapping[str, Column]
     nameless: int
     complete: bool
+    notes: Sequence[str] = ()
+    separator: str = ","
 
 
 def _read_text(path: Path) -> Text:
-    """The file in one pass; rejects other separators, duplicate columns and incomplete rows."""
-    with path.open(newline="", encoding="utf-8-sig") as file:
+    """The file in one pass; rejects duplicate columns and incomplete rows."""
+    content, encoding = _decoded(path)
+    with io.StringIO(content, newline="") as file:
+        separator = _separator(list(islice(file, SNIFFED)), path)
+        file.seek(0)
         lines = _Lines(file)
-        reader = csv.reader(lines, strict=True)
+        reader = csv.reader(lines, strict=True, delimiter=separator)
         try:
             header = next((row for row in reader if row), None)
             if header is None:
@@ -112,7 +129,7 @@ def _read_text(path: Path) -> Text:
                     )
                 for cells, column, cell in zip(seen, codes, row, strict=True):
                     column.append(cells.setdefault(cell, len(cells)))
-        except (csv.Error, UnicodeDecodeError) as error:
+        except csv.Error as error:
             raise FormatError(f"{path.name} is not a readable CSV file or was cut off: {error}") from error
     row_per_line = 1 + len(codes[0]) == reader.line_num
     source = Source(path.name, *((f"{path.name}, line", 2) if row_per_line else (f"{path.name}, row", 1)))
@@ -121,7 +138,42 @@ def _read_text(path: Path) -> Text:
         for name, cells, column in zip(header, seen, codes, strict=True)
         if name
     }
-    return Text(source, columns, header.count(""), lines.last.endswith(("\n", "\r")))
+    notes = [] if separator == "," else [f"the columns are separated by {SEPARATORS[separator]}"]
+    if encoding == "Windows-1252":
+        notes.append(f"read {path.name} as {encoding}, since it is not UTF-8")
+    return Text(source, columns, header.count(""), lines.last.endswith(("\n", "\r")), notes, separator)
+
+
+def _renamed(text: Text, rename: Mapping[str, str]) -> Text:
+    columns = {rename.get(name, name): column for name, column in text.columns.items()}
+    if len(columns) < len(text.columns):
+        raise HistoryError(f"after renaming, {text.source.name} has two columns of one name: {dict(rename)}")
+    return replace(text, columns=columns)
+
+
+def _decoded(path: Path) -> tuple[str, str]:
+    """The text of a file and its encoding: UTF-8, UTF-16 if the file says so, otherwise that of Windows."""
+    raw = path.read_bytes()
+    wide = raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    try:
+        return raw.decode("utf-16" if wide else "utf-8-sig"), "UTF-16" if wide else "UTF-8"
+    except UnicodeDecodeError as error:
+        if wide or b"\0" in raw:
+            raise FormatError(f"{path.name} is not a readable CSV file or was cut off: {error}") from error
+        return raw.decode("windows-1252", errors="replace"), "Windows-1252"
+
+
+def _separator(lines: Sequence[str], path: Path) -> str:
+    """The separator that gives every line as many fields as the header, and the most of them; a comma if none does."""
+    best, most = "\t" if path.suffix.lower() == ".tsv" else ",", 1
+    for separator in SEPARATORS:
+        try:
+            rows = [row for row in csv.reader(lines, delimiter=separator, strict=True) if row]
+        except csv.Error:
+            continue
+        if rows and len(rows[0]) > most and all(len(row) == len(rows[0]) for row in rows):
+            best, most = separator, len(rows[0])
+    return best
 
 
 class _Lines:
@@ -137,12 +189,24 @@ class _Lines:
 
 
 def _check_header(header: Sequence[str], name: str) -> None:
-    if found := [mark for mark in (";", "\t", "|") if len(header) == 1 and mark in header[0]]:
-        raise FormatError(
-            f"the columns of {name} are separated by {found[0]!r} instead of commas", "save it with commas"
-        )
     if twice := [column for column in header if column and header.count(column) > 1]:
         raise HistoryError(f"{name} has the column {twice[0]!r} more than once")
+
+
+def _plain(text: Text, how: Reading) -> tuple[Text, list[str]]:
+    """The file with numbers written as Python writes them, and a note if that changed anything."""
+    fixed = {name for name in text.columns if name == how.task or name in how.ignore}
+    if how.space is not None:
+        fixed |= {name for name, parameter in how.space.items() if isinstance(parameter, Categorical)}
+    numeric = {name: column for name, column in text.columns.items() if name not in fixed}
+    commas = has_decimal_commas([column.cells for column in numeric.values()], text.separator)
+    change = without_decimal_commas if commas else without_thousands
+    plain = {name: replace(column, cells=change(column.cells)) for name, column in numeric.items()}
+    grouped = [name for name, column in plain.items() if column.cells != list(numeric[name].cells)]
+    if not grouped:
+        return text, []
+    what = "a comma is the decimal mark" if commas else f"read thousands such as 1,000 as numbers in {some(grouped)}"
+    return replace(text, columns={**text.columns, **plain}), [what]
 
 
 def _as_saved(text: Text, how: Reading) -> Reading:
@@ -152,7 +216,7 @@ def _as_saved(text: Text, how: Reading) -> Reading:
         if header[:1] == ["task"] and header[-1 - len(extra) :] == ["value", *extra]:
             whole = all(re.fullmatch("[1-9][0-9]*", cell) for cell in text.columns["count"].cells)
             settled = {*how.ignore, *(how.space or ()), *how.columns}
-            free = {name: name for name in extra if name not in settled}
+            free: dict[str, Any] = {name: name for name in extra if name not in settled}
             same = (how.task, how.value) == ("task", "value")
             return replace(how, **free) if same and whole else how
     return how
@@ -189,10 +253,16 @@ def _choices(parameter: Categorical, cells: Sequence[str]) -> list[Any]:
     return [_as_choice(parameter, cell) for cell in cells]
 
 
-def _inferred(cells: Sequence[str]) -> list[Any]:
-    """Numbers, or True and False, if the whole column has nothing else; otherwise text."""
+def _inferred(cells: Sequence[str], counts: npt.NDArray[np.int64] | None = None) -> list[Any]:
+    """Numbers, or True and False, if the whole column has nothing else; otherwise text.
+
+    counts: how often each cell occurs. Rare texts among numbers leave the numbers as they are; `read_frame` lists them.
+    """
     numbers = _numbers(cells)
-    if not any(isinstance(number, str) for number in numbers):
+    text = np.array([isinstance(number, str) for number in numbers], dtype=bool)
+    if not text.any():
+        return numbers
+    if counts is not None and is_rare(int(counts[text].sum()), int(counts[[n is not None for n in numbers]].sum())):
         return numbers
     table = TRUTHS if all(cell in TRUTHS or cell in EMPTY for cell in cells) else {}
     return [None if cell in EMPTY else table.get(cell, cell) for cell in cells]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,11 +10,12 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from headstart._support.direction import turned
+from headstart._support.direction import direction_in, turned
 from headstart._support.types import Array, Mask
 from headstart._support.wording import closest, counted, some
 from headstart.errors import ArgumentError, HistoryError
 from headstart.history.evaluations import Evaluations
+from headstart.history.formats.tidying import BadCells, misfits, not_parameters, results, stray
 from headstart.history.reading import Reading
 from headstart.history.task import Features
 from headstart.space import Categorical, Int, Space, as_space, infer_space
@@ -51,18 +52,26 @@ def read_frame(
     notes: Sequence[str] = (),
 ) -> Evaluations:
     """See `History.from_frame`; notes: lines to add to those of the history."""
-    space = _inferred(frame, how, source) if how.space is None else as_space(how.space)
-    _check_columns(frame, [*how.columns.values(), *space], how, source)
-    tasks = _task_names(frame, how.task, source)
-    values = _numbers(frame, how.value, source)
+    given = None if how.space is None else as_space(how.space)
+    frame = _reconciled(frame, how, given)
+    _check_columns(frame, [*how.columns.values(), *(given if given is not None else how.ignore)], how, source)
+    _check_names(frame, given)
+    others = {} if given is not None else not_parameters(frame, _unnamed(frame, how))
+    frame, dropped = _without_bad_rows(frame, how, source, given, others)
+    space = infer_space(frame, [*how.columns.values(), *how.ignore, *others]) if given is None else given
+    tasks = frame[how.task].astype(str).to_numpy(dtype=object)
+    values, _ = results(frame[how.value])
     V, surplus = space.parse(frame, row_name=source.row, first=source.first)
     by_task, unused = _read_features(features, set(tasks))
     skipped = [f"{counted(int(bad.sum()), 'value')} of {name!r} where it is inactive" for name, bad in surplus.items()]
-    if others := [str(c) for c in frame.columns if c not in {*how.columns.values(), *space}]:
-        skipped.append(f"the columns {some(others)}")
+    skipped += [f"the column {name!r} ({why})" for name, why in others.items()]
+    if unused_columns := [str(c) for c in frame.columns if c not in {*how.columns.values(), *space, *others}]:
+        skipped.append(f"the columns {some(unused_columns)}")
+    if dropped is not None:
+        skipped.append(str(dropped).replace(" cannot be used:", ":"))
     if unused:
         skipped.append(f"the features of {some(unused)}, which are not among the tasks")
-    direction = how.direction or "minimize"
+    direction = _direction(how)
     return Evaluations(
         space,
         tasks,
@@ -73,22 +82,89 @@ def read_frame(
         features=by_task,
         direction=direction,
         info=info or {},
-        notes=notes,
+        notes=[*notes, _summary(values, how, direction)],
         source=source.name,
         skipped=skipped,
     )
 
 
-def _inferred(frame: pd.DataFrame, how: Reading, source: Source) -> Space:
-    """The space of the columns that are neither named nor ignored."""
-    others = [*how.columns.values(), *how.ignore]
-    _check_columns(frame, others, how, source)
-    if odd := [name for name in frame.columns if not isinstance(name, str)]:
+def _reconciled(frame: Any, how: Reading, space: Space | None) -> Any:
+    """The table with new names of columns, and with columns for parameters of the space that it lacks."""
+    if not isinstance(frame, pd.DataFrame) or not (how.rename or how.fill):
+        return frame
+    frame = frame.rename(columns=dict(how.rename or {}))
+    lacking = {name: value for name, value in (how.fill or {}).items() if name not in frame.columns}
+    if unknown := [name for name in lacking if space is None or name not in space]:
+        has = ", ".join(space or [str(c) for c in frame.columns])
+        raise ArgumentError(f"cannot fill {unknown[0]!r}: the search space has {has}", "describe it with {space}")
+    return frame.assign(**lacking)
+
+
+def _direction(how: Reading) -> str:
+    """The direction of the results: as given, or else inferred from the name of their column."""
+    if how.direction is not None:
+        return how.direction
+    found = direction_in(how.value)
+    if found == "unclear":
+        raise HistoryError(
+            f"the column {how.value!r} does not say whether lower or higher results are better",
+            "say 'minimize' or 'maximize' with {direction}",
+        )
+    return found or "minimize"
+
+
+def _summary(values: Array, how: Reading, direction: str) -> str:
+    """What was understood of the results, in a line."""
+    known = values[np.isfinite(values)]
+    span = f" from {known.min():g} to {known.max():g}" if len(known) else ""
+    better = "lower" if direction == "minimize" else "higher"
+    inferred = ", as the name of the column says" if how.direction is None and direction_in(how.value) else ""
+    return f"the results are {how.value!r}{span}; {better} is better{inferred}"
+
+
+def _unnamed(frame: pd.DataFrame, how: Reading) -> list[str]:
+    """The columns that no option names."""
+    return [name for name in frame.columns if name not in {*how.columns.values(), *how.ignore}]
+
+
+def _check_names(frame: pd.DataFrame, space: Space | None) -> None:
+    if space is None and (odd := [name for name in frame.columns if not isinstance(name, str)]):
         raise HistoryError(
             f"the name of a parameter must be text, but a column is called {odd[0]!r}",
             "rename the columns: frame.rename(columns=str)",
         )
-    return infer_space(frame, others)
+
+
+def _without_bad_rows(
+    frame: pd.DataFrame, how: Reading, source: Source, space: Space | None, others: Collection[str]
+) -> tuple[pd.DataFrame, BadCells | None]:
+    """The table without the rows that cannot be used, if the options allow that; all of them in one error if not."""
+    found = BadCells(np.zeros(len(frame), dtype=bool))
+
+    def add(bad: Mask, column: str, what: str) -> None:
+        if bad.any():
+            found.add(bad, source.row, column, frame[column], what, source.first)
+
+    add(frame[how.task].isna().to_numpy(), how.task, "the task has no name")
+    add(results(frame[how.value])[1], how.value, "is not a number")
+    if space is None:
+        for name in _unnamed(frame, how):
+            if name not in others:
+                text, empty = stray(frame[name])
+                add(text, name, "is not a number, as in the other rows")
+                add(empty, name, "the cell is empty, unlike in the other rows")
+    elif how.skip_bad_rows:  # else the space itself rejects the first one
+        for name in space:
+            add(misfits(frame[name], name, space), name, f"is not in {space[name].describe()}")
+    if not found.count:
+        return frame, None
+    if not how.skip_bad_rows:
+        remedy = "correct them (leave the cell empty if a trial has no result), or skip them with {skip_bad_rows}"
+        raise HistoryError(str(found), remedy)
+    if found.rows.all():
+        raise HistoryError(f"no row of {source.name} can be used: {found}")
+    kept = frame[~found.rows].reset_index(drop=True)
+    return kept.infer_objects(), found
 
 
 def _check_columns(frame: pd.DataFrame, needed: Sequence[str], how: Reading, source: Source) -> None:
@@ -112,14 +188,6 @@ def _check_columns(frame: pd.DataFrame, needed: Sequence[str], how: Reading, sou
         )
     if not len(frame):
         raise HistoryError(f"{source.name} is empty: there is no row below the header")
-
-
-def _task_names(frame: pd.DataFrame, column: str, source: Source) -> npt.NDArray[Any]:
-    missing = frame[column].isna().to_numpy()
-    if missing.any():
-        where, more = source.first_cell(missing, column)
-        raise HistoryError(f"{where}: the task has no name{more}")
-    return frame[column].astype(str).to_numpy(dtype=object)
 
 
 def _numbers(frame: pd.DataFrame, column: str, source: Source) -> Array:
@@ -200,7 +268,7 @@ def to_frame(runs: Evaluations) -> pd.DataFrame:
             columns[name][inactive] = pd.NA
         else:
             columns[name] = v
-    columns |= {_free(name, runs.space): column for name, column in results(runs).items()}
+    columns |= {_free(name, runs.space): column for name, column in result_columns(runs).items()}
     return pd.DataFrame(columns)
 
 
@@ -208,7 +276,7 @@ def _free(name: str, space: Space) -> str:
     return name if name not in space else _free(f"{name}_", space)
 
 
-def results(runs: Evaluations) -> dict[str, npt.NDArray[Any]]:
+def result_columns(runs: Evaluations) -> dict[str, npt.NDArray[Any]]:
     """The values in the user's direction, the counts, and the costs if there are any."""
-    columns: dict[str, npt.NDArray[Any]] = {"value": turned(runs.losses, runs.direction), "count": runs.counts}
+    columns: dict[str, npt.NDArray[Any]] = {"value": runs.values, "count": runs.counts}
     return columns if runs.costs is None else {**columns, "cost": runs.costs}

@@ -17,22 +17,22 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from headstart import __version__
-from headstart._support.direction import checked_direction, turned
+from headstart._support.direction import checked_direction
 from headstart._support.files import existing, replacing
 from headstart._support.types import Array
 from headstart.errors import FormatError
-from headstart.history.evaluations import Evaluations
-from headstart.history.formats.frames import results
+from headstart.history.evaluations import Evaluations, turned_by_task
+from headstart.history.formats.frames import result_columns
 from headstart.space import Categorical, Int, Space
 
 _KEY = b"headstart"
-_FORMAT = 1
+_FORMAT = 2  # of files in which tasks have directions of their own; all others are written in format 1
 
 
 def write(runs: Evaluations, path: str | os.PathLike[str]) -> None:
     """See `History.save`."""
     header = {
-        "format": _FORMAT,
+        "format": _FORMAT if runs.directions else 1,
         "version": __version__,
         "space": runs.space.to_json(),
         "direction": runs.direction,
@@ -40,6 +40,8 @@ def write(runs: Evaluations, path: str | os.PathLike[str]) -> None:
         "info": dict(runs.info),
         "notes": list(runs.notes),
     }
+    if runs.directions:
+        header["directions"] = dict(runs.directions)
     table = pa.table(_arrow_columns(runs))
     table = table.replace_schema_metadata({_KEY: json.dumps(header, allow_nan=False).encode()})
     with replacing(path) as temporary:
@@ -57,7 +59,7 @@ def _arrow_columns(runs: Evaluations) -> dict[str, Any]:
             columns[f"config.{name}"] = pa.array(np.where(inactive, 0, v).astype(np.int64), mask=inactive)
         else:
             columns[f"config.{name}"] = pa.array(v, mask=inactive)
-    for name, column in results(runs).items():
+    for name, column in result_columns(runs).items():
         columns[name] = pa.array(column, mask=np.isnan(column) if column.dtype.kind == "f" else None)
     return columns
 
@@ -103,7 +105,7 @@ def _read_header(table: pa.Table, name: str) -> dict[str, Any]:
     if found > _FORMAT:
         raise FormatError(
             f"{name} was saved in format {found} by headstart {header.get('version')}, but headstart {__version__} "
-            f"reads only format {_FORMAT}",
+            f"reads only format 1 to {_FORMAT}",
             "install a newer headstart",
         )
     needed = ("space", "direction", "features", "info", "notes")
@@ -119,17 +121,20 @@ def _read_evaluations(table: pa.Table, header: dict[str, Any]) -> Evaluations:
     if absent := [name for name in needed if name not in table.column_names]:
         raise FormatError(f"it has no column {absent[0]!r}")
     V = np.column_stack([_read_parameter(table, name, space) for name in space])
+    directions = {str(task): checked_direction(own) for task, own in header.get("directions", {}).items()}
+    tasks = _task_names(table)
     return Evaluations(
         space,
-        _task_names(table),
+        tasks,
         space.checked(V, row_name="row"),
-        turned(_floats(table, "value"), direction),
+        turned_by_task(_floats(table, "value"), tasks, direction, directions),
         _counts(table),
         costs=_floats(table, "cost") if "cost" in table.column_names else None,
         features=_features(header["features"]),
         direction=direction,
         info=header["info"],
         notes=header["notes"],
+        directions=directions,
     )
 
 

@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from headstart._support.direction import VERBS
+from headstart._support.direction import VERBS, direction_in
 from headstart._support.wording import closest, counted, some
 from headstart.errors import HistoryError
 from headstart.history.reading import Reading
-
-# Words in the name of a metric that tell its direction; "neg" turns it round, as in scikit-learn's scores.
-_LOWER = "loss logloss error err cost rmse mse mae mape smape rmsle perplexity nll deviance regret wer cer brier"
-_HIGHER = (
-    "accuracy acc auc auroc auprc roc f1 fbeta r2 score precision recall sensitivity specificity ap map ndcg mrr iou "
-    "miou jaccard dice bleu rouge reward kappa mcc likelihood"
-)
-DIRECTION_OF_WORD = dict.fromkeys(_LOWER.split(), "minimize") | dict.fromkeys(_HIGHER.split(), "maximize")
-OPPOSITE = {"minimize": "maximize", "maximize": "minimize"}
 
 
 @dataclass(frozen=True)
@@ -84,13 +74,9 @@ def _metric(source: str, counts: Mapping[str, int], optimised: str | None, value
 
 
 def direction_of(metric: str) -> str | None:
-    """The direction that the name of a metric tells: "val/roc_auc" is maximised; None if it tells nothing."""
-    words = re.findall(r"[a-z]+[0-9]*|[0-9]+", re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", metric).lower())
-    found = {DIRECTION_OF_WORD[word] for word in words if word in DIRECTION_OF_WORD}
-    if len(found) != 1:
-        return None
-    direction = found.pop()
-    return OPPOSITE[direction] if {"neg", "negative"} & set(words) else direction
+    """The direction that the name of a metric implies: "val/roc_auc" is maximised; None if it implies none, or both."""
+    found = direction_in(metric)
+    return None if found == "unclear" else found
 
 
 def listed(names: Sequence[str]) -> str:

@@ -1,0 +1,203 @@
+"""A scikit-learn estimator's search space, and past runs with the names of its parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, is_classifier
+from sklearn.svm import SVC
+
+from headstart import library
+from headstart._support.log import log
+from headstart._support.wording import closest
+from headstart.datasets.features import FEATURE_NAMES, metafeatures
+from headstart.errors import ArgumentError, HistoryError, SpaceError
+from headstart.history import History, Store
+from headstart.history.past import past_runs, required
+from headstart.space import Categorical, Float, Int, Parameter, Space, as_space
+
+# -- the search space and the past runs ------------------------------------------------------------------------
+
+
+def resolve(
+    estimator: BaseEstimator,
+    space: Any,
+    history: Any,
+    store: Store | None = None,
+    *,
+    rename: Mapping[str, str] | None = None,
+    fill: Mapping[str, Any] | None = None,
+) -> tuple[Space, History | None]:
+    """The search space and the past runs, both with the names of the estimator's parameters."""
+    if space is None:
+        if history is None:
+            default = library.load("svm")
+            prefix = _svc_prefix(estimator)
+        else:
+            default = required(past_runs(history, rename=rename))
+            prefix = _prefix(estimator, default.space)
+        found, history, rename = _prefixed(default, prefix).space, default, None
+    else:
+        found = read_space(space)
+        _check_names(estimator, found)
+    past = [one for one in (history, store) if one is not None]
+    return found, _past(estimator, past, found, rename, fill) if past else None
+
+
+def _past(
+    estimator: BaseEstimator,
+    past: Sequence[Any],
+    space: Space,
+    rename: Mapping[str, str] | None,
+    fill: Mapping[str, Any] | None,
+) -> History | None:
+    """The past runs in the space. Their parameters may have its full names ("svc__C") or the short ones ("C")."""
+    short = short_names(space)
+    model = {"model": model_name(estimator, space)}
+    full = {new: old for old, new in short.items()}
+    if any(new != old for old, new in short.items()):
+        renamed = {old: short.get(new, new) for old, new in (rename or {}).items()}
+        filled = {short.get(name, name): value for name, value in (fill or {}).items()}
+        try:
+            found = past_runs(past, plain_names(space), rename=renamed, fill=filled, attributes=model)
+            return found if found is None else found.renamed(full)
+        except HistoryError:  # the runs have full names
+            pass
+    return past_runs(past, space, rename=rename, fill=fill, attributes=model)
+
+
+def short_names(space: Space) -> dict[str, str]:
+    """Each parameter's name without the prefix of its step, if no other parameter has the same: "svc__C" → "C"."""
+    names = {name: name.rpartition("__")[2] for name in space}
+    short = list(names.values())
+    return {name: plain if short.count(plain) == 1 else name for name, plain in names.items()}
+
+
+def plain_names(space: Space) -> Space:
+    """The space with short names."""
+    short = short_names(space)
+
+    def plain(parameter: Parameter) -> Parameter:
+        when = {short[parent]: values for parent, values in parameter.conditions.items()}
+        return replace(parameter, when=when or None)
+
+    return Space({short[name]: plain(parameter) for name, parameter in space.items()})
+
+
+# -- what a store keeps of a search ----------------------------------------------------------------------------
+
+
+def about(
+    estimator: BaseEstimator, space: Space, scoring: Any, refit: Any, features: Mapping[str, float] | None
+) -> dict[str, Any]:
+    """The model, the metric and the meta-features of a search, as attributes of its study."""
+    metric = scoring if isinstance(scoring, str) else refit if isinstance(refit, str) else None
+    if metric is None:
+        metric = getattr(scoring, "__name__", None) or ("accuracy" if is_classifier(estimator) else "score")
+    found: dict[str, Any] = {"model": model_name(estimator, space), "headstart:metric": metric}
+    known = {name: float(x) for name, x in (features or {}).items() if np.isfinite(x)}
+    return {**found, "headstart:features": known} if known else found
+
+
+def model_name(estimator: BaseEstimator, space: Space) -> str:
+    """The class of the step whose parameters are searched, or of the whole estimator if there are several."""
+    prefixes = {name.rpartition("__")[0] for name in space}
+    step = estimator.get_params().get(min(prefixes), estimator) if len(prefixes) == 1 else estimator
+    return type(step).__name__
+
+
+# -- the names of parameters -----------------------------------------------------------------------------------
+
+
+def _steps(estimator: BaseEstimator) -> dict[str, Any]:
+    """The estimator itself with the prefix "", and every nested estimator with its prefix "step__"."""
+    # scikit-learn itself recognises estimators by this method, since they need not inherit from BaseEstimator
+    nested = {f"{name}__": value for name, value in estimator.get_params().items() if hasattr(value, "get_params")}
+    return {"": estimator, **nested}
+
+
+def _svc_prefix(estimator: BaseEstimator) -> str:
+    """The prefix of the support vector machine: "" for the estimator itself, "svc__" for a step."""
+    found = [prefix for prefix, step in _steps(estimator).items() if isinstance(step, SVC)]
+    if not found:
+        raise ArgumentError(
+            f"{type(estimator).__name__} has no default search space: the library has one only for an SVC, alone or in "
+            "a pipeline",
+            "pass {space} or {history}",
+        )
+    if len(found) > 1:
+        raise ArgumentError(f"the estimator has {len(found)} SVCs: {_listed(found)}", "pass {space} with full names")
+    return found[0]
+
+
+def _prefix(estimator: BaseEstimator, space: Space) -> str:
+    """The prefix with which the estimator has all of the space's parameters."""
+    steps = _steps(estimator)
+    found = [prefix for prefix, step in steps.items() if set(space) <= set(step.get_params())]
+    if not found:
+        _check_names(estimator, space)
+    if len(found) > 1 and found[0] != "":
+        raise ArgumentError(
+            f"several steps have the history's parameters: {_listed(found)}", "pass {space} with full names"
+        )
+    return found[0]
+
+
+def _listed(prefixes: Sequence[str]) -> str:
+    return ", ".join(prefix.removesuffix("__") for prefix in prefixes)
+
+
+def _check_names(estimator: BaseEstimator, space: Space) -> None:
+    known = estimator.get_params()
+    for name in space:
+        if name not in known:
+            hint = closest(name, sorted(known))
+            raise SpaceError(f"{type(estimator).__name__} has no parameter {name!r}{hint}")
+
+
+def _prefixed(history: History, prefix: str) -> History:
+    return history.renamed({name: prefix + name for name in history.space}) if prefix else history
+
+
+def read_space(space: Any) -> Space:
+    """A space from anything that `as_space` takes, or from a dict as for `RandomizedSearchCV`."""
+    if isinstance(space, Mapping) and not isinstance(space, Space):
+        return as_space({name: _parameter(name, entry) for name, entry in space.items()})
+    return as_space(space)
+
+
+def _parameter(name: str, entry: Any) -> Any:
+    """A list as choices, and SciPy's uniform, loguniform and randint as ranges; anything else is left to `as_space`."""
+    if isinstance(entry, (list, tuple, np.ndarray)):
+        return Categorical(np.asarray(entry).tolist() if isinstance(entry, np.ndarray) else list(entry))
+    if not hasattr(entry, "dist"):  # SciPy's frozen distributions have no public class to test for
+        return entry
+    low, high = entry.support()
+    kind = entry.dist.name
+    if kind == "randint":
+        return Int(int(low), int(high))
+    if kind in ("uniform", "loguniform", "reciprocal"):
+        return Float(float(low), float(high), log=kind != "uniform")
+    raise SpaceError(f"{name!r} is a {kind} distribution", "use uniform, loguniform or randint")
+
+
+# -- meta-features ---------------------------------------------------------------------------------------------
+
+
+def has_features(history: History | None) -> bool:
+    """Whether past tasks have meta-features that can be computed for the new one."""
+    return history is not None and bool(set(history.feature_names) & set(FEATURE_NAMES))
+
+
+def features_of(estimator: BaseEstimator, X: Any, y: Any) -> dict[str, float] | None:
+    """The data set's meta-features; None if they cannot be computed."""
+    if not is_classifier(estimator) or y is None:
+        return None
+    try:
+        return metafeatures(X, y)
+    except (TypeError, ValueError) as error:  # such as texts; if X or y is invalid, scikit-learn will say so
+        log.info("starting without meta-features: %s", error)
+        return None
