@@ -17,8 +17,9 @@ T = TypeVar("T")
 # Words in the name of a metric, as scikit-learn and others use them.
 SCORES = {
     "acc", "accuracy", "ap", "auc", "auprc", "auroc", "bleu", "corr", "corrcoef", "dice", "explainedvariance", "f1",
-    "fbeta", "gini", "iou", "jaccard", "kappa", "likelihood", "map", "mcc", "miou", "mrr", "ndcg", "pearson", "precision", "profit",
-    "r2", "recall", "return", "reward", "rouge", "sensitivity", "silhouette", "spearman", "specificity",
+    "fbeta", "gini", "iou", "jaccard", "kappa", "likelihood", "map", "mcc", "miou", "mrr", "ndcg", "pearson",
+    "precision", "profit", "r2", "recall", "return", "reward", "rouge", "sensitivity", "silhouette", "spearman",
+    "specificity",
 }  # fmt: skip
 LOSSES = {
     "brier", "cer", "cost", "crossentropy", "deviance", "distance", "err", "error", "hinge", "latency", "loss", "mae",

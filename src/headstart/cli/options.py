@@ -113,9 +113,9 @@ def _pair(text: str) -> tuple[str, str]:
 
 KINDS = (
     "the name of a history that ships with the package, a Parquet file saved by headstart, a table (.csv, .tsv or "
-    ".jsonl), an Optuna storage or a store (URL or file), a file or folder of MLflow, Weights & Biases, Ray Tune, SMAC, "
-    "Syne Tune, Keras Tuner, scikit-learn, hyperopt, Ax or FLAML, an HPO-B file (.json), a folder of tables, or that of "
-    "the authors' SVM files"
+    ".jsonl), an Optuna storage or a store (URL or file), a file or folder of MLflow, Weights & Biases, Ray Tune, "
+    "SMAC, Syne Tune, Keras Tuner, scikit-learn, hyperopt, Ax or FLAML, an HPO-B file (.json), a folder of tables, or "
+    "that of the authors' SVM files"
 )
 
 # The fields of `Reading` that are options. They have the same names and defaults.

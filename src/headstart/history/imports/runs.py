@@ -198,7 +198,13 @@ def evaluations(found: Runs, wanted: Wanted) -> Evaluations:
     named = {role: _free(role, {*columns, choice.metric}) for role in results}
     named["value"] = _free(choice.metric, columns)
     table = frame | {named[role]: column for role, column in results.items()}
-    how = Reading(**named, space=space, direction=choice.direction)
+    how = Reading(
+        task=named["task"],
+        value=named["value"],
+        cost=named.get("cost"),
+        space=space,
+        direction=choice.direction,
+    )
     read = _table_read(table, how, found.source, [note for note in notes if note])
     return replace(read, skipped=[*lines(left_out), *read.skipped])
 
