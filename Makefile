@@ -45,7 +45,7 @@ lint: $(VENV)/.dev
 	$(VENV)/bin/lint-imports
 
 bench: $(VENV)/.dev
-	@for file in $(sort $(wildcard benchmarks/*.py)); do echo "== $$file"; $(PY) "$$file" || exit 1; done
+	@for file in $(filter-out benchmarks/stress%,$(sort $(wildcard benchmarks/*.py))); do echo "== $$file"; $(PY) "$$file" || exit 1; done
 
 claims: $(VENV)/.demo
 	$(PY) -m headstart reproduce claims --results benchmarks/papers/* --out docs/claims.md

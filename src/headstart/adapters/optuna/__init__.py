@@ -9,9 +9,11 @@ conditions      conditions on parameters, inferred from which trials have them
 attributes      the attributes that headstart writes to studies and trials
 reading         past studies as a History
 objective       the search space of an objective, inferred from its trials
+workers         whether the worker of a trial is alive
 reservations    how workers on one study share a start
 search          the next configuration of one study
 sampler         HeadstartSampler
+stuck           trials whose worker died, and how to free them
 queue           enqueue, describe, and the account of how a start ran
 """
 

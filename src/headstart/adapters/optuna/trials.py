@@ -36,6 +36,11 @@ def is_queued(trial: FrozenTrial) -> bool:
     return "fixed_params" in trial.system_attrs  # Optuna's own key; it has no public function for this
 
 
+def is_retry(trial: FrozenTrial) -> bool:
+    """Whether Optuna repeats another trial with this one, whose attributes it has copied."""
+    return "failed_trial" in trial.system_attrs
+
+
 def config_of(trial: FrozenTrial) -> Config:
     """The parameters that a trial was queued with or has suggested so far."""
     return {**trial.system_attrs.get("fixed_params", {}), **trial.params}
