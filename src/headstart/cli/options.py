@@ -117,6 +117,7 @@ READING: dict[str, dict[str, Any]] = {
     "direction": {"choices": DIRECTIONS, "help": "CSV: whether lower or higher results are better (default: minimize); "
                   "Optuna: which studies to read"},
     "studies": {"metavar": "PATTERN", "nargs": "+", "help": "Optuna: read only these studies, such as 'svm-*'"},
+    "skip_damaged": {"action": "store_true", "help": "Optuna: leave out studies and trials that cannot be read"},
 }  # fmt: skip
 
 
@@ -129,7 +130,7 @@ def add_history(parser: argparse.ArgumentParser, more: str = "") -> None:
 def add_reading(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("how to read the history")
     for name, settings in READING.items():
-        group.add_argument(f"--{name}", default=getattr(Reading, name), **settings)
+        group.add_argument(f"--{name.replace('_', '-')}", default=getattr(Reading, name), **settings)
 
 
 def reading(args: argparse.Namespace) -> Reading:

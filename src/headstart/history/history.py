@@ -298,19 +298,20 @@ class History:
         *,
         direction: str | None = None,
         space: Any = None,
+        skip_damaged: bool = False,
     ) -> History:
         """A history from Optuna studies, one task each.
 
         past: a storage URL, file or object, a study, or a list of studies. studies: names, or patterns such as
         "svm-*". direction: which studies to read if there are some of each. space: replaces the space inferred from the
-        trials.
+        trials. skip_damaged: leave out studies and trials that cannot be read, and count them in the notes.
 
         Complete trials count with their value, failed ones as the worst seen; pruned and unfinished ones are skipped.
         If ranges or choices differ between studies, the space has all of them. A parameter that a study does not have
         takes the middle of its range. Features are those that `hs.optuna.describe` wrote.
         """
         adapter = import_module("headstart.adapters.optuna")  # by name, because adapters may import histories
-        history: History = adapter.read(past, studies, direction=direction, space=space)
+        history: History = adapter.read(past, studies, direction=direction, space=space, skip_damaged=skip_damaged)
         return history
 
     def to_frame(self) -> pd.DataFrame:

@@ -17,6 +17,7 @@ class Reading:
     number of evaluations that the result is the mean of. ignore: columns that are neither one of these nor a parameter.
     space: a search space, or the path of a JSON file that holds one; None infers it from the runs. direction: None is
     "minimize" for tables and the direction of the studies for Optuna. studies: names or patterns of Optuna studies.
+    skip_damaged: leave out studies and trials of Optuna that cannot be read.
     """
 
     task: str = "task"
@@ -27,6 +28,7 @@ class Reading:
     direction: str | None = None
     studies: Sequence[str] | None = None
     count: str | None = None
+    skip_damaged: bool = False
 
     def __post_init__(self) -> None:
         ignore = (self.ignore,) if isinstance(self.ignore, str) else tuple(self.ignore)

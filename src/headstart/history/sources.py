@@ -33,6 +33,7 @@ OPEN_IN = {
     "space": ("CSV files", "HPO-B files", "Optuna storages"),
     "direction": ("CSV files", "Optuna storages", "histories"),
     "studies": ("Optuna storages",),
+    "skip_damaged": ("Optuna storages",),
 }
 
 
@@ -47,7 +48,9 @@ def read_history(name: str, how: Reading | None = None) -> History:
             raise ArgumentError(f"{option!r} applies only to {kinds}, not to {name}", f"leave out {{{option}}}")
     how = replace(how, space=_space(how.space))
     if kind == "Optuna storages":
-        return History.from_optuna(name, studies=how.studies, direction=how.direction, space=how.space)
+        return History.from_optuna(
+            name, studies=how.studies, direction=how.direction, space=how.space, skip_damaged=how.skip_damaged
+        )
     if kind == "CSV files":
         from headstart.history.formats.csv_files import read_csv
 

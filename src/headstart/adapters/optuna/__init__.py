@@ -2,6 +2,9 @@
 
 May import: everything below `adapters`. Hands on: the names in `__all__`, as `hs.optuna`.
 
+damage          what cannot be read, as one error or counted
+databases       opening a database of Optuna, never writing
+journals        opening a journal of Optuna, never writing
 trials          a trial's loss and configuration; past trials, read fast
 storages        opening storages for reading
 distributions   Optuna's distributions as our parameters, and back

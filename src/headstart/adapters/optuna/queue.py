@@ -14,6 +14,8 @@ from optuna.trial import FrozenTrial, TrialState
 from headstart._support.direction import turned
 from headstart._support.wording import text_table
 from headstart.adapters.optuna.attributes import CHANGED, FEATURES, START, STARTS
+from headstart.adapters.optuna.damage import Damage
+from headstart.adapters.optuna.databases import hidden
 from headstart.adapters.optuna.objective import Objective, nothing_shared
 from headstart.adapters.optuna.storages import direction_of, no_study, open_storage
 from headstart.adapters.optuna.stuck import Stuck, stuck
@@ -267,7 +269,7 @@ def _trials_of_start(trials: Sequence[FrozenTrial]) -> dict[int, FrozenTrial]:
 
 def account_of(where: str, name: str) -> Account:
     """The account of a study in a storage; where: the storage's URL or file, name: the study's name."""
-    with open_storage(where) as storage:
+    with open_storage(where, Damage(hidden(where))) as storage:
         names = [study.study_name for study in storage.get_all_studies()]
         if name not in names:
             raise ArgumentError(no_study(where, name, names))

@@ -20,6 +20,7 @@ from headstart._support.types import Mask
 from headstart._support.wording import counted, some
 from headstart.adapters.optuna.attributes import features_in
 from headstart.adapters.optuna.conditions import inferred, placed, possible_parents, shapes
+from headstart.adapters.optuna.damage import Damage
 from headstart.adapters.optuna.distributions import parameter_of, united
 from headstart.adapters.optuna.storages import PastStudy, describe, opened
 from headstart.adapters.optuna.trials import PastTrial
@@ -36,6 +37,7 @@ Trials: TypeAlias = dict[str, tuple[PastStudy, list[PastTrial]]]  # by the name 
 class _Skipped:
     """Everything that does not become part of the history, for its notes."""
 
+    damage: Damage
     studies: dict[str, list[str]] = field(default_factory=dict)  # reason → names of studies
     trials: dict[str, int] = field(default_factory=dict)  # reason → number of trials
     others: list[str] = field(default_factory=list)
@@ -49,7 +51,7 @@ class _Skipped:
     def lines(self) -> list[str]:
         studies = [f"{_studies(len(names))} {why} ({some(names)})" for why, names in self.studies.items()]
         trials = [f"{counted(n, 'trial')} {why}" for why, n in self.trials.items() if n]
-        return studies + trials + self.others
+        return studies + trials + self.others + self.damage.lines()
 
 
 def _studies(n: int) -> str:
@@ -62,13 +64,27 @@ def read(
     *,
     direction: str | None = None,
     space: Any = None,
+    skip_damaged: bool = False,
     leave_out: Callable[[PastStudy], bool] = lambda study: False,
 ) -> History:
     """See `History.from_optuna`. leave_out: studies to skip without a note."""
     if direction is not None:
         checked_direction(direction)
-    where, skipped = describe(past), _Skipped()
-    with opened(past, studies) as found:
+    skipped = _Skipped(Damage(describe(past), skip_damaged))
+    with skipped.damage.anywhere():
+        return _read(past, studies, direction, space, leave_out, skipped)
+
+
+def _read(
+    past: Any,
+    studies: str | Sequence[str] | None,
+    direction: str | None,
+    space: Any,
+    leave_out: Callable[[PastStudy], bool],
+    skipped: _Skipped,
+) -> History:
+    where = skipped.damage.where
+    with opened(past, studies, skipped.damage) as found:
         wanted = [study for study in found if not leave_out(study)]
         usable, direction = _of_one_direction(wanted, direction, skipped, where)
         trials: Trials = {}

@@ -36,7 +36,7 @@ from headstart.adapters.optuna.trials import config_of, is_queued, is_retry, los
 from headstart.adapters.optuna.workers import Worker, has_heartbeat
 from headstart.space import Config
 
-PATIENCE = 1.0  # seconds to wait for the trial whose turn it is
+PATIENCE = 0.7  # seconds to wait for the trial whose turn it is
 PASSED = 2  # trials to wait for in vain before passing all others, too
 PAUSES = (0.01, 0.1)  # seconds between two checks: the first and the longest pause
 DEATHS = 5  # a configuration that so many workers died of counts as tried

@@ -23,6 +23,7 @@ from headstart._support.arguments import whole
 from headstart._support.direction import VERBS
 from headstart._support.log import log
 from headstart.adapters.optuna.attributes import CHANGED, ENDED, RESERVATION, START, STARTS, features_in
+from headstart.adapters.optuna.damage import Damage
 from headstart.adapters.optuna.distributions import fitted
 from headstart.adapters.optuna.reading import read
 from headstart.adapters.optuna.reservations import (
@@ -34,7 +35,7 @@ from headstart.adapters.optuna.reservations import (
     wait_for_turn,
 )
 from headstart.adapters.optuna.search import Known, Search, Settings
-from headstart.adapters.optuna.storages import direction_of, is_past, opened, place
+from headstart.adapters.optuna.storages import describe, direction_of, is_past, opened, place
 from headstart.adapters.optuna.trials import is_queued
 from headstart.adapters.optuna.workers import heartbeat, this_worker
 from headstart.errors import ArgumentError, EmptyHistoryError, HistoryError, SpaceError
@@ -61,6 +62,7 @@ class HeadstartSampler(BaseSampler):
     space: the objective's search space, to let the sampler know it before the first trial.
     seed: by default it is derived from the study's name, so that all workers agree on it.
     independent_sampler: samples parameters that are not known yet (default: at random).
+    skip_damaged: leave out past studies and trials that cannot be read, instead of raising an error.
     """
 
     def __init__(
@@ -76,8 +78,10 @@ class HeadstartSampler(BaseSampler):
         space: Any = None,
         seed: int | None = None,
         independent_sampler: BaseSampler | None = None,
+        skip_damaged: bool = False,
     ) -> None:
-        self._past = _checked_past(past, studies)
+        self._past = _checked_past(past, studies, skip_damaged)
+        self._skip_damaged = skip_damaged
         self._studies = studies
         self._start = past if isinstance(past, Start) else init if isinstance(init, Start) else None
         if n_init is not None:
@@ -234,6 +238,7 @@ class HeadstartSampler(BaseSampler):
                 self._past,
                 self._studies,
                 direction=direction,
+                skip_damaged=self._skip_damaged,
                 leave_out=lambda past: past.name == study.study_name and past.place == here,
             )
         except EmptyHistoryError as error:
@@ -246,7 +251,7 @@ class HeadstartSampler(BaseSampler):
         return self._seed if self._seed is not None and not more else zlib.crc32("\n".join(parts).encode())
 
 
-def _checked_past(past: Any, studies: str | Sequence[str] | None) -> Any:
+def _checked_past(past: Any, studies: str | Sequence[str] | None, skip_damaged: bool) -> Any:
     """`past` itself, after checking that it exists."""
     if past is None or isinstance(past, (History, Start)):
         if studies is not None:
@@ -258,7 +263,7 @@ def _checked_past(past: Any, studies: str | Sequence[str] | None) -> Any:
             "past must be a storage URL or object, a study, a list of studies, a History, a Start or None, "
             f"but got {past!r:.80}"
         )
-    with opened(past, studies) as found:
+    with opened(past, studies, Damage(describe(past), skip_damaged)) as found:
         if all(len(study.directions) > 1 for study in found):
             raise HistoryError(
                 f"all past studies have several objectives: {found[0].name!r} has {len(found[0].directions)}"

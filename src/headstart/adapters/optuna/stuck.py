@@ -20,6 +20,7 @@ from headstart.adapters.optuna.trials import backend
 
 QUIET = timedelta(minutes=10)  # without a heartbeat for so long, a worker is presumably dead
 LONG = timedelta(minutes=1)  # no trial that began later is suspected
+TELL = "optuna tell --storage {} --study-name {} --trial-number {} --state fail"
 TIMES = 10  # how many times longer than a complete trial a suspected one runs
 
 
@@ -85,6 +86,5 @@ def _heartbeats(storage: BaseStorage, trials: Sequence[FrozenTrial]) -> dict[int
 def _command(study: Study, number: int) -> str:
     inner = backend(study._storage)
     if isinstance(inner, (RDBStorage, JournalFileBackend)) and "/" in (where := place(study._storage)):
-        name = shlex.quote(study.study_name)
-        return f"optuna tell --storage {shlex.quote(where)} --study-name {name} --trial-number {number} --state fail"
+        return TELL.format(shlex.quote(where), shlex.quote(study.study_name), number)
     return f"study.tell({number}, state=optuna.trial.TrialState.FAIL)"

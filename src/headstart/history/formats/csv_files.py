@@ -152,7 +152,7 @@ def _as_saved(text: Text, how: Reading) -> Reading:
         if header[:1] == ["task"] and header[-1 - len(extra) :] == ["value", *extra]:
             whole = all(re.fullmatch("[1-9][0-9]*", cell) for cell in text.columns["count"].cells)
             settled = {*how.ignore, *(how.space or ()), *how.columns}
-            free = {name: name for name in extra if name not in settled}
+            free: dict[str, Any] = {name: name for name in extra if name not in settled}
             same = (how.task, how.value) == ("task", "value")
             return replace(how, **free) if same and whole else how
     return how
