@@ -164,18 +164,6 @@ def dead_trial(study: optuna.Study) -> int:
     return trial.number
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="other processes are looked up in /proc")
-@pytest.mark.parametrize("kind", ["sqlite", "journal"])
-def test_workers_killed_at_random_moments_lose_nothing(kind: str) -> None:
-    """A short version of the campaign in benchmarks/stress_kills.py."""
-    command = [sys.executable, str(ROOT / "benchmarks/stress_kills.py"), "--kills", "8", "--storages", kind]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment(), timeout=600)
-    assert done.returncode == 0, done.stderr
-    _, kills, finished, lost, twice, never, _ = done.stdout.splitlines()[-1].strip("| ").split(" | ")
-    assert (kills, lost, twice, never) == ("8", "0", "0", "0")
-    assert int(finished) >= 12
-
-
 def test_the_start_of_a_dead_worker_is_tried_again_but_not_for_ever() -> None:
     start = start_of(3)
     study = optuna.create_study(sampler=hs.optuna.HeadstartSampler(start))

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headstart._support.direction import DIRECTIONS
+from headstart._support.wording import printable
 from headstart.errors import ArgumentError, FormatError
 from headstart.history.reading import Reading
 
@@ -146,7 +147,7 @@ def history_of(args: argparse.Namespace) -> History:
     history = read_history(args.history, reading(args))
     if args.history not in library.names() and not args.history.lower().endswith(".parquet"):
         inferred = "" if args.space else f"\nthe search space inferred from it: {history.space}"
-        print("\n".join(history.notes) + inferred, file=sys.stderr)
+        print(printable("\n".join(history.notes) + inferred, keep="\n"), file=sys.stderr)
     return history
 
 

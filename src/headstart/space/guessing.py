@@ -86,12 +86,13 @@ def _numeric(name: str, numbers: Array) -> Parameter:
 
 def is_log(numbers: Array) -> bool:
     """Whether distinct numbers in ascending order are spread more evenly, that is less skewed, on a log scale."""
-    if len(numbers) < 3 or numbers[0] <= 0 or numbers[-1] / numbers[0] < MAGNITUDES:
+    if len(numbers) < 3 or numbers[0] <= 0 or numbers[-1] / MAGNITUDES < numbers[0]:
         return False
     return abs(_skewness(np.log(numbers))) < abs(_skewness(numbers))
 
 
 def _skewness(x: Array) -> float:
+    x = x / np.abs(x).max()  # so that nothing overflows; the skewness stays
     centred = x - x.mean()
     spread = math.sqrt(float((centred**2).mean()))
     return float((centred**3).mean()) / spread**3

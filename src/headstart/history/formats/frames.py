@@ -36,6 +36,7 @@ class Source:
 
 
 TABLE = Source()
+MOST = 2**53  # the highest count; beyond it, floats skip whole numbers
 
 
 # -- reading -------------------------------------------------------------------------------------------------
@@ -143,10 +144,10 @@ def _numbers(frame: pd.DataFrame, column: str, source: Source) -> Array:
 
 def _counts(frame: pd.DataFrame, column: str, source: Source) -> npt.NDArray[np.int64]:
     numbers = _numbers(frame, column, source)
-    bad = ~((numbers >= 1) & (numbers == np.rint(numbers)))
+    bad = ~((numbers >= 1) & (numbers <= MOST) & (numbers == np.rint(numbers)))
     if bad.any():
         where, more = source.first_cell(bad, column)
-        raise HistoryError(f"{where}: a count must be a whole number of at least 1, but got {numbers[bad][0]:g}{more}")
+        raise HistoryError(f"{where}: a count must be a whole number from 1 to 2^53, but got {numbers[bad][0]:g}{more}")
     return numbers.astype(np.int64)
 
 
