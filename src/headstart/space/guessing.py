@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MOST_CHOICES = 50
+LARGEST_INT = 10**12
 MAGNITUDES = 10.0  # a log scale is considered if the largest value is at least this many times the smallest
 
 _NO_PARAMETER = "skip the column with {ignore} if it is not a parameter"
@@ -78,10 +79,12 @@ def _numeric(name: str, numbers: Array) -> Parameter:
     low, high, log = float(numbers[0]), float(numbers[-1]), is_log(numbers)
     if not all(number.is_integer() for number in numbers):
         return Float(low, high, log=log)
-    try:
-        return Int(int(low), int(high), log=log)
-    except SpaceError as error:
-        raise SpaceError(f"the column {name!r} is not a range of whole numbers ({error})", _NO_PARAMETER) from None
+    if max(abs(low), abs(high)) > LARGEST_INT:
+        raise SpaceError(
+            f"the column {name!r} is not a range of whole numbers for a search: it goes from {low:.0f} to {high:.0f}",
+            _NO_PARAMETER,
+        )
+    return Int(int(low), int(high), log=log)
 
 
 def is_log(numbers: Array) -> bool:

@@ -83,7 +83,7 @@ def read(path: str | os.PathLike[str]) -> Evaluations:
             space = Space.from_json(header["space"])
             columns = _columns(file, space, path.stat().st_size)
         table = pq.read_table(path, columns=columns, read_dictionary=[c for c in columns if _is_text(file, c)])
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, UnicodeError) as error:  # the last for names of columns
         reason = "it is empty" if not path.stat().st_size else str(error)
         raise FormatError(f"{path.name} is not a Parquet file, is damaged or was cut off ({reason})") from error
     with understanding(f"{path.name} is damaged"):
