@@ -6,9 +6,10 @@ every running trial with a lower number has reserved a configuration, and then r
 reservation is an attribute of the trial, so it survives the worker.
 
 A worker may die, or be slow, before it has reserved anything: Optuna creates a trial before it asks the sampler. So the
-others wait for a trial only for a moment, and none waits for a trial that somebody has passed already. A trial that was
-slow enough to be passed looks once more after it has reserved: if another one has reserved the same configuration in
-the meantime, one of the two proposes again. So no configuration is tried twice, however long anything takes.
+others wait for a trial only for a moment, unless they know that its process is alive, and none waits for a trial that
+somebody has passed already. A trial that was slow enough to be passed looks once more after it has reserved: if another
+one has reserved the same configuration in the meantime, one of the two proposes again. So no configuration is tried
+twice, however long anything takes.
 
 If a worker dies later, its trial is marked as failed: by Optuna's heartbeat or, without one, by the next worker that
 sees that the process has ended. Then its configuration is tried again.
@@ -31,12 +32,13 @@ from optuna.storages import BaseStorage
 from optuna.trial import FrozenTrial, TrialState
 
 from headstart._support.types import Array
-from headstart.adapters.optuna.attributes import ENDED, RESERVATION
+from headstart.adapters.optuna.attributes import ENDED, RESERVATION, WAITING
 from headstart.adapters.optuna.trials import config_of, is_queued, is_retry, loss_of
-from headstart.adapters.optuna.workers import Worker, has_heartbeat
+from headstart.adapters.optuna.workers import Worker, has_heartbeat, this_process
 from headstart.space import Config
 
 PATIENCE = 0.7  # seconds to wait for the trial whose turn it is
+LONGER = 10.0  # the same, if its process is known to be alive
 PASSED = 2  # trials to wait for in vain before passing all others, too
 PAUSES = (0.01, 0.1)  # seconds between two checks: the first and the longest pause
 DEATHS = 5  # a configuration that so many workers died of counts as tried
@@ -94,12 +96,29 @@ def wait_for_turn(storage: BaseStorage, study: int, number: int) -> list[FrozenT
         others.update(t.number for t in before if t.params)
         if not before or len(passed) >= PASSED:
             return trials
-        first = before[0].number
-        if time.monotonic() - since.setdefault(first, time.monotonic()) >= PATIENCE:
+        if not since:
+            _announce(storage, next((t for t in trials if t.number == number), None))
+        first, now = before[0].number, time.monotonic()
+        if now - since.setdefault(first, now) >= _patience(before[0]):
             passed.add(first)
         else:
             time.sleep(pause)
             pause = min(1.5 * pause, longest)
+
+
+def _announce(storage: BaseStorage, trial: FrozenTrial | None) -> None:
+    """Say which process waits, so that those behind it know whether it is alive when its turn comes."""
+    process = this_process()
+    if trial is not None and process is not None:
+        storage.set_trial_system_attr(trial._trial_id, WAITING, process.to_json())
+
+
+def _patience(trial: FrozenTrial) -> float:
+    """How long to wait for a trial: not at all for a dead process, longer for a living one."""
+    process = Worker.of(trial.system_attrs.get(WAITING))
+    if process is None or not process.is_here():
+        return PATIENCE
+    return 0.0 if process.has_ended() else LONGER
 
 
 def _without_reservation(trials: Sequence[FrozenTrial], number: int) -> list[FrozenTrial]:
@@ -120,10 +139,11 @@ def is_lost(
 ) -> bool:
     """Whether another trial has reserved the same configuration at the same time, and keeps it.
 
-    known: the trials that the reservation took into account. The trial with the lower number keeps the configuration if
-    it can, that is if the other one looks once more, too, and gives it up.
+    known: the trials that the reservation took into account; one that held the configuration already is no rival. The
+    trial with the lower number keeps the configuration if it can, that is if the other one looks once more, too, and
+    gives it up.
     """
-    seen = {t.number for t in known if Reservation.of(t)}
+    seen = {t.number for t in known if _holds(t, reservation)}
     until = time.monotonic() + PATIENCE
     while reservation.config:
         trials = storage.get_all_trials(study, deepcopy=False)

@@ -46,9 +46,13 @@ class Worker:
             return cls(machine, pid, born)
         return None
 
+    def is_here(self) -> bool:
+        """Whether this machine can tell if the process has ended."""
+        return self.machine == _machine()
+
     def has_ended(self) -> bool:
         """Whether the process is certainly gone. False if it is alive, or if this machine cannot tell."""
-        if self.machine != _machine():
+        if not self.is_here():
             return False
         try:
             os.kill(self.pid, 0)  # sends nothing; it only asks whether there is such a process
@@ -60,12 +64,15 @@ class Worker:
         return born is not None and born != self.born
 
 
+def this_process() -> Worker | None:
+    """This process; None if others cannot look it up."""
+    machine, born = _machine(), _born(os.getpid())
+    return None if machine is None or born is None else Worker(machine, os.getpid(), born)
+
+
 def this_worker(study: Study) -> Worker | None:
     """This process, if it runs the study's trials itself; None under ask and tell, or if it cannot be looked up."""
-    machine, born = _machine(), _born(os.getpid())
-    if machine is None or born is None or not is_in_loop(study):
-        return None
-    return Worker(machine, os.getpid(), born)
+    return this_process() if is_in_loop(study) else None
 
 
 def is_in_loop(study: Study) -> bool:
