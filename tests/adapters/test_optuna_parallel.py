@@ -430,7 +430,7 @@ def test_nobody_waits_for_a_trial_that_was_passed(monkeypatch: pytest.MonkeyPatc
     assert len(finished(study)) == 2
 
 
-@pytest.mark.parametrize("rival", ["before", "after", "gives up", "dead", "known", "proposes again"])
+@pytest.mark.parametrize("rival", ["before", "after", "gives up", "dead", "done", "known", "proposes again"])
 def test_of_two_equal_reservations_one_is_given_up(rival: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two trials did not wait for each other; then each looks once more."""
     monkeypatch.setattr(reservations, "PATIENCE", 0.3)
@@ -440,16 +440,18 @@ def test_of_two_equal_reservations_one_is_given_up(rival: str, monkeypatch: pyte
     if rival == "proposes again":  # what it had before is not what it has now
         storage.set_trial_system_attr(other._trial_id, RESERVATION, Reservation({"C": 3.0}, "start", 2).to_json())
     known = study.get_trials(deepcopy=True)
-    worker = Worker(workers._machine() or "", 2**22 + 1, "0") if rival == "dead" else None
+    worker = Worker(workers._machine() or "", 2**22 + 1, "0") if rival in ("dead", "done") else None
     held = Reservation(reservation.config, "start", 0, worker)
     storage.set_trial_system_attr(other._trial_id, RESERVATION, held.to_json())
+    if rival == "done":  # its worker died only after the trial
+        storage.set_trial_state_values(other._trial_id, optuna.trial.TrialState.COMPLETE, [1.0])
     if rival == "known":  # a configuration that is proposed although another trial has it is meant
         known = study.get_trials(deepcopy=True)
     if rival == "gives up":
         changed = {"key": RESERVATION, "value": Reservation({"C": 2.0}, "start", 1).to_json()}
         threading.Timer(0.1, storage.set_trial_system_attr, [other._trial_id], changed).start()
     lost = is_lost(storage, study._study_id, ours.number, reservation, known)
-    assert lost == (rival in ("before", "after", "proposes again"))
+    assert lost == (rival in ("before", "after", "done", "proposes again"))
 
 
 def test_a_trial_that_was_passed_while_it_chose_proposes_again(monkeypatch: pytest.MonkeyPatch) -> None:

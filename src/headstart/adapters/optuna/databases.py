@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import os
-from urllib.parse import quote, unquote
+from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 import sqlalchemy
 from optuna.storages import RDBStorage
@@ -11,7 +12,7 @@ from optuna.storages import RDBStorage
 from headstart.adapters.optuna.damage import reason, unreadable
 from headstart.errors import ArgumentError, FormatError, MissingPackageError
 
-# What tells Optuna's database from any other that happens to have studies. Each table needs a row if it says so.
+# What tells Optuna's database from any other that happens to have studies: tables and their columns.
 TABLES = {
     "studies": {"study_id", "study_name"},
     "study_directions": {"study_id", "objective", "direction"},
@@ -94,14 +95,14 @@ def read_only(url: sqlalchemy.URL, mode: str = "ro") -> sqlalchemy.URL:
         return url
     if file.startswith("file:"):
         return url if url.query.get("mode") == "memory" else url.update_query_dict({"mode": mode})
-    return url.set(database=f"file:{quote(os.path.abspath(file))}").update_query_dict({"mode": mode, "uri": "true"})
+    return url.set(database=Path(file).absolute().as_uri()).update_query_dict({"mode": mode, "uri": "true"})
 
 
 def file_of(url: sqlalchemy.URL) -> str:
     """The file of an SQLite database, also if the URL comes from `read_only`; empty if it has none."""
     file = url.database or ""
     if file.startswith("file:"):
-        file = unquote(file.removeprefix("file:")) if url.query.get("mode") != "memory" else ""
+        file = url2pathname(urlsplit(file).path) if url.query.get("mode") != "memory" else ""
     return "" if file.startswith(":memory:") else file
 
 

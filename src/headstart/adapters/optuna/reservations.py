@@ -157,8 +157,14 @@ def is_lost(
 
 
 def _holds(trial: FrozenTrial, reservation: Reservation) -> bool:
+    """Whether a trial tries or has tried what is reserved; one whose worker died on the way does not."""
     held = Reservation.of(trial)
-    return held is not None and held.config == reservation.config and not (held.worker and held.worker.has_ended())
+    return held is not None and held.config == reservation.config and not is_dead(trial) and not _died(trial)
+
+
+def _died(trial: FrozenTrial) -> bool:
+    """Whether a failed trial was ended by the death of its worker."""
+    return trial.state == TrialState.FAIL and ENDED not in trial.system_attrs
 
 
 def free(storage: BaseStorage, trials: Sequence[FrozenTrial]) -> bool:
@@ -216,7 +222,7 @@ def others(trials: Sequence[FrozenTrial], number: int, direction: str) -> list[O
         other = Other.of(trial, direction)
         if trial.number == number or not other.config:
             continue
-        if other.reservation and trial.state == TrialState.FAIL and ENDED not in trial.system_attrs:
+        if other.reservation and _died(trial):
             key = json.dumps(other.reservation.config, sort_keys=True)
             died[key] += bool(trial.params)
             if died[key] < DEATHS:

@@ -7,6 +7,7 @@ import json
 import os
 import re
 from array import array
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -141,7 +142,7 @@ def _check_header(header: Sequence[str], name: str) -> None:
         raise FormatError(
             f"the columns of {name} are separated by {found[0]!r} instead of commas", "save it with commas"
         )
-    if twice := [column for column in header if column and header.count(column) > 1]:
+    if twice := [column for column, times in Counter(header).items() if column and times > 1]:
         raise HistoryError(f"{name} has the column {twice[0]!r} more than once")
 
 

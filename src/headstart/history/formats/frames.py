@@ -59,7 +59,8 @@ def read_frame(
     V, surplus = space.parse(frame, row_name=source.row, first=source.first)
     by_task, unused = _read_features(features, set(tasks))
     skipped = [f"{counted(int(bad.sum()), 'value')} of {name!r} where it is inactive" for name, bad in surplus.items()]
-    if others := [str(c) for c in frame.columns if c not in {*how.columns.values(), *space}]:
+    used = {*how.columns.values(), *space}
+    if others := [str(c) for c in frame.columns if c not in used]:
         skipped.append(f"the columns {some(others)}")
     if unused:
         skipped.append(f"the features of {some(unused)}, which are not among the tasks")
