@@ -147,6 +147,8 @@ def is_lost(
     until = time.monotonic() + PATIENCE
     while reservation.config:
         trials = storage.get_all_trials(study, deepcopy=False)
+        if free(storage, trials):  # or see that they were finished just before their workers died
+            trials = storage.get_all_trials(study, deepcopy=False)
         rivals = [t for t in trials if t.number != number and t.number not in seen and _holds(t, reservation)]
         if not rivals:
             return False
@@ -159,7 +161,7 @@ def is_lost(
 def _holds(trial: FrozenTrial, reservation: Reservation) -> bool:
     """Whether a trial tries or has tried what is reserved; one whose worker died on the way does not."""
     held = Reservation.of(trial)
-    return held is not None and held.config == reservation.config and not is_dead(trial) and not _died(trial)
+    return held is not None and held.config == reservation.config and not _died(trial)
 
 
 def _died(trial: FrozenTrial) -> bool:
