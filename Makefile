@@ -3,6 +3,7 @@
 # make test-exports    test starts in Ray Tune, SMAC … and their past runs, in a separate environment
 # make lint    check style, types and imports between folders
 # make bench   compute the numbers of benchmarks/README.md
+# make stress  kill workers, damage files and let workers race: the campaigns of benchmarks/README.md (half an hour)
 # make claims  write docs/claims.md from the tables in benchmarks/papers
 # make docs    build the documentation as a site in site/
 # make clean   remove everything the other targets wrote, except the environment (to remake it: rm -rf .venv)
@@ -24,7 +25,7 @@ TEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(PY) -m pytest -n auto --maxpr
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-exports lint bench claims docs clean
+.PHONY: help demo test test-exports lint bench stress claims docs clean
 
 help:
 	@sed -n 's/^# \(make .*\)/\1/p' Makefile
@@ -45,7 +46,11 @@ lint: $(VENV)/.dev
 	$(VENV)/bin/lint-imports
 
 bench: $(VENV)/.dev
-	@for file in $(sort $(wildcard benchmarks/*.py)); do echo "== $$file"; $(PY) "$$file" || exit 1; done
+	@for file in $(filter-out benchmarks/stress%,$(sort $(wildcard benchmarks/*.py))); do echo "== $$file"; $(PY) "$$file" || exit 1; done
+
+stress: $(VENV)/.dev
+	@for file in $(sort $(wildcard benchmarks/stress_*.py)); do echo "== $$file"; \
+	  OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 timeout 1800 $(PY) "$$file" || exit 1; done
 
 claims: $(VENV)/.demo
 	$(PY) -m headstart reproduce claims --results benchmarks/papers/* --out docs/claims.md

@@ -5,6 +5,9 @@ from __future__ import annotations
 import ast
 import json
 import re
+import subprocess
+import sys
+import zipfile
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -147,3 +150,19 @@ def test_the_readme_examples_print_what_it_says(tmp_path: Path) -> None:
     assert len(examples) == text.count("```python")
     for code, output in examples:
         assert printed(code, tmp_path) == output
+
+
+def test_the_wheel_holds_the_package_and_nothing_else(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--quiet", "--wheel-dir", str(tmp_path), str(ROOT)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if "hatchling" in done.stderr and "No matching distribution" in done.stderr:
+        pytest.skip("the build backend cannot be fetched, so the wheel is not tested")
+    assert done.returncode == 0, done.stderr
+    (wheel,) = tmp_path.glob("*.whl")
+    names = zipfile.ZipFile(wheel).namelist()
+    ours = [name for name in names if not re.match(r"headstart-[^/]+\.dist-info/", name)]
+    there = [path for path in PACKAGE.rglob("*") if path.is_file() and "__pycache__" not in path.parts]
+    assert sorted(ours) == sorted(f"headstart/{path.relative_to(PACKAGE).as_posix()}" for path in there)
+    assert {Path(name).suffix for name in ours} == {".py", ".parquet", ".html", ".typed"}
+    about = {name.rpartition("/")[2] for name in set(names) - set(ours)}
+    assert about == {"METADATA", "WHEEL", "RECORD", "entry_points.txt", "LICENSE"}

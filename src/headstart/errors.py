@@ -37,7 +37,11 @@ __all__ = [
 ]
 
 # Python's words for an argument whose name alone would not help, or for a call that is a command elsewhere.
-IN_PYTHON = {"features": "features=hs.metafeatures(X, y)", "load_start": "hs.Start.load"}
+IN_PYTHON = {
+    "features": "features=hs.metafeatures(X, y)",
+    "load_start": "hs.Start.load",
+    "skip_damaged": "skip_damaged=True",
+}
 
 
 @dataclass(frozen=True)

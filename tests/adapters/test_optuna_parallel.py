@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 import sys
 import threading
@@ -9,17 +10,20 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
+import sqlalchemy
 
 import headstart as hs
 
 optuna = pytest.importorskip("optuna", reason="Optuna is not installed")
 
-from headstart.adapters.optuna import reservations  # noqa: E402
-from headstart.adapters.optuna.attributes import RESERVATION  # noqa: E402
-from headstart.adapters.optuna.reservations import Reservation, Turns  # noqa: E402
+from headstart.adapters.optuna import reservations, workers  # noqa: E402
+from headstart.adapters.optuna.attributes import RESERVATION, WAITING  # noqa: E402
+from headstart.adapters.optuna.reservations import DEATHS, Reservation, is_dead, is_lost, wait_for_turn  # noqa: E402
+from headstart.adapters.optuna.workers import Worker  # noqa: E402
 from past_studies import SPACE, fill, memory, svm  # noqa: E402
 from postgres import server  # noqa: E402
 from program import ROOT, environment  # noqa: E402
@@ -160,14 +164,133 @@ def dead_trial(study: optuna.Study) -> int:
     return trial.number
 
 
-def test_the_start_of_a_dead_worker_is_tried_again_but_only_once() -> None:
+def test_the_start_of_a_dead_worker_is_tried_again_but_not_for_ever() -> None:
     start = start_of(3)
     study = optuna.create_study(sampler=hs.optuna.HeadstartSampler(start))
-    first = dead_trial(study)
-    second = dead_trial(study)
-    assert study.trials[first].params == study.trials[second].params == start.configs[0]
+    dead = [dead_trial(study) for _ in range(DEATHS)]
+    assert all(study.trials[number].params == start.configs[0] for number in dead)
     study.optimize(svm(1.2), n_trials=3)
     assert starts_tried(finished(study)) == {1: 1, 2: 1}
+
+
+def test_a_death_before_the_objective_began_says_nothing_about_the_configuration() -> None:
+    start = start_of(3)
+    study = optuna.create_study(sampler=hs.optuna.HeadstartSampler(start))
+    for _ in range(2 * DEATHS):
+        study._storage.set_trial_state_values(study.ask()._trial_id, optuna.trial.TrialState.FAIL)
+    study.optimize(svm(1.2), n_trials=3)
+    assert starts_tried(finished(study)) == {0: 1, 1: 1, 2: 1}
+
+
+# Process that is killed in the middle of its first trial, as `optimize` or as ask and tell runs it.
+KILLED = """
+import os, signal, sys
+import optuna, headstart as hs
+from past_studies import svm
+optuna.logging.set_verbosity(optuna.logging.ERROR)
+where, start, loop = sys.argv[1:]
+storage = optuna.storages.JournalStorage(optuna.storages.journal.JournalFileBackend(where))
+study = optuna.load_study(storage=storage, study_name="new", sampler=hs.optuna.HeadstartSampler(hs.Start.load(start)))
+def objective(trial):
+    svm(1.2)(trial)
+    os.kill(os.getpid(), signal.SIGKILL)
+study.optimize(objective, n_trials=1) if loop == "loop" else objective(study.ask())
+"""
+
+
+def killed_in_its_first_trial(tmp_path: Path, loop: str) -> optuna.Study:
+    start_of(3).save(tmp_path / "start.json")
+    where = str(tmp_path / "journal.log")
+    study = optuna.create_study(storage=opened(where), study_name="new")
+    path = f"{ROOT / 'src'}:{ROOT / 'tests'}"
+    command = [sys.executable, "-c", KILLED, where, str(tmp_path / "start.json"), loop]
+    assert subprocess.run(command, env={**environment(), "PYTHONPATH": path}).returncode == -9
+    assert study.trials[0].state == optuna.trial.TrialState.RUNNING
+    study.sampler = hs.optuna.HeadstartSampler(start_of(3))
+    return study
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other processes are looked up in /proc")
+def test_the_trial_of_a_dead_process_is_freed_without_a_heartbeat(tmp_path: Path) -> None:
+    study = killed_in_its_first_trial(tmp_path, "loop")
+    (stuck,) = hs.optuna.account(study).stuck
+    assert stuck.trial == 0
+    assert "has ended" in stuck.why
+    study.optimize(svm(1.2), n_trials=3)
+    assert study.trials[0].state == optuna.trial.TrialState.FAIL
+    assert starts_tried(finished(study)) == {0: 1, 1: 1, 2: 1}
+    assert not hs.optuna.account(study).stuck
+
+
+def test_a_trial_may_be_told_by_another_process_than_the_one_that_asked(tmp_path: Path) -> None:
+    study = killed_in_its_first_trial(tmp_path, "ask")
+    study.optimize(svm(1.2), n_trials=2)
+    assert study.trials[0].state == optuna.trial.TrialState.RUNNING
+    study.tell(0, 0.5)
+    assert starts_tried(finished(study)) == {0: 1, 1: 1, 2: 1}
+
+
+def test_a_live_worker_is_not_taken_for_dead() -> None:
+    study = optuna.create_study(sampler=hs.optuna.HeadstartSampler(start_of(2)))
+    seen = []
+
+    def objective(trial: optuna.Trial) -> float:
+        seen.append(is_dead(study._storage.get_trial(trial._trial_id)))
+        return svm(1.2)(trial)
+
+    study.optimize(objective, n_trials=2)
+    assert seen == [False, False]
+
+
+def test_the_command_for_a_stuck_trial_frees_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    url = f"sqlite:///{tmp_path}/runs of march.db"
+    start = start_of(2)
+    study = optuna.create_study(storage=url, study_name="a; b", sampler=hs.optuna.HeadstartSampler(start))
+    study.ask()
+    monkeypatch.setattr("headstart.adapters.optuna.stuck.LONG", timedelta(0))
+    (stuck,) = hs.optuna.account(study).stuck
+    assert "nothing says that its worker is alive" in str(stuck)
+    program, *arguments = shlex.split(stuck.command)
+    assert program == "optuna"
+    run = "import sys, optuna.cli; sys.exit(optuna.cli.main())"
+    subprocess.run([sys.executable, "-c", run, *arguments], check=True, capture_output=True)
+    assert study.trials[0].state == optuna.trial.TrialState.FAIL
+    study.optimize(svm(1.2), n_trials=2)
+    assert starts_tried(finished(study)) == {0: 1, 1: 1}
+
+
+@pytest.mark.parametrize("seconds", [1, 3600])
+def test_a_heartbeat_says_whether_a_trial_is_stuck(seconds: int, tmp_path: Path) -> None:
+    study = optuna.create_study(storage=f"sqlite:///{tmp_path}/runs.db")
+    trial = new_trial(study)
+    with study._storage._backend.engine.begin() as connection:
+        insert = f"INSERT INTO trial_heartbeats VALUES (1, {trial._trial_id}, datetime('now', '-{seconds} seconds'))"
+        connection.execute(sqlalchemy.text(insert))
+    found = hs.optuna.account(study)
+    assert [entry.trial for entry in found.stuck] == ([0] if seconds > 600 else [])
+    assert ("its last heartbeat was 1:0" in str(found)) == (seconds > 600)
+
+
+def test_choosing_has_a_heartbeat(tmp_path: Path) -> None:
+    """Otherwise Optuna would never find out that a worker died while it chose."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+        storage = optuna.storages.RDBStorage(f"sqlite:///{tmp_path}/runs.db", heartbeat_interval=60)
+    seen = []
+
+    class Watching(hs.optuna.HeadstartSampler):
+        def _proposed(self, search, study, trial):
+            with storage.engine.connect() as connection:
+                query = f"SELECT COUNT(*) FROM trial_heartbeats WHERE trial_id = {trial._trial_id}"
+                for _ in range(1000):
+                    if connection.execute(sqlalchemy.text(query)).scalar():
+                        seen.append(trial.number)
+                        break
+                    time.sleep(0.01)
+            return super()._proposed(search, study, trial)
+
+    optuna.create_study(storage=storage, sampler=Watching(start_of(2))).optimize(svm(1.2), n_trials=2)
+    assert seen == [0, 1]
 
 
 def test_a_start_that_fails_is_not_tried_again() -> None:
@@ -211,7 +334,7 @@ def test_a_trial_waits_until_those_before_it_have_a_reservation() -> None:
     seen: list[Reservation | None] = []
 
     def wait() -> None:
-        trials = Turns().wait(storage, study._study_id, second.number)
+        trials = wait_for_turn(storage, study._study_id, second.number)
         seen.append(Reservation.of(trials[0]))
 
     thread = threading.Thread(target=wait)
@@ -244,7 +367,7 @@ def test_parameters_without_a_reservation_are_read_twice() -> None:
     study, reservation = optuna.create_study(), Reservation({"C": 1.0}, "start", 0)
     torn = TornReads(study, new_trial(study), reservation)
     assert Reservation.of(torn.before) is None
-    (trial,) = Turns().wait(torn, study._study_id, 1)
+    (trial,) = wait_for_turn(torn, study._study_id, 1)
     assert Reservation.of(trial) == reservation
     assert torn.looks == 2
 
@@ -263,4 +386,88 @@ def test_waiting_for_a_trial_without_a_reservation_ends(monkeypatch: pytest.Monk
     study = optuna.create_study()
     new_trial(study)  # its worker died at once, or it belongs to another sampler
     second = new_trial(study)
-    assert len(Turns().wait(study._storage, study._study_id, second.number)) == 2
+    assert len(wait_for_turn(study._storage, study._study_id, second.number)) == 2
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other processes are looked up in /proc")
+@pytest.mark.parametrize("alive", [True, False])
+def test_a_living_process_is_waited_for_longer_and_a_dead_one_not_at_all(
+    alive: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study, process = optuna.create_study(), workers.this_process()
+    storage, first, last = study._storage, new_trial(study), new_trial(study)
+    process = process if alive else Worker(process.machine, 2**22 + 1, "0")
+    storage.set_trial_system_attr(first._trial_id, WAITING, process.to_json())
+    monkeypatch.setattr(reservations, "LONGER", 0.1)
+    monkeypatch.setattr(reservations, "PATIENCE", 0.0)
+    slept: list[float] = []
+    sleep = time.sleep
+    monkeypatch.setattr(reservations.time, "sleep", lambda pause: (slept.append(pause), sleep(0.01)))
+    wait_for_turn(storage, study._study_id, last.number)
+    assert bool(slept) == alive
+    assert WAITING in storage.get_trial(last._trial_id).system_attrs  # those behind it can ask the same
+
+
+def test_many_dead_trials_cost_no_more_than_two(monkeypatch: pytest.MonkeyPatch) -> None:
+    pauses: list[float] = []
+    monkeypatch.setattr(reservations, "PAUSES", (0.01, 0.01))
+    monkeypatch.setattr(reservations, "PATIENCE", 0.05)
+    sleep = time.sleep
+    monkeypatch.setattr(reservations.time, "sleep", lambda pause: (pauses.append(pause), sleep(pause)))
+    study = optuna.create_study()
+    last = [new_trial(study) for _ in range(50)][-1]
+    wait_for_turn(study._storage, study._study_id, last.number)
+    assert len(pauses) <= 2 * 5
+
+
+def test_nobody_waits_for_a_trial_that_was_passed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reservations, "PATIENCE", 1000.0)
+    study = optuna.create_study(sampler=hs.optuna.HeadstartSampler(start_of(3)))
+    new_trial(study)  # its worker died at once
+    reservation = Reservation({"C": 1.0}, "start", 0)
+    study._storage.set_trial_system_attr(new_trial(study)._trial_id, RESERVATION, reservation.to_json())
+    study.optimize(svm(1.2), n_trials=2)
+    assert len(finished(study)) == 2
+
+
+@pytest.mark.parametrize("rival", ["before", "after", "gives up", "dead", "done", "known", "proposes again"])
+def test_of_two_equal_reservations_one_is_given_up(rival: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two trials did not wait for each other; then each looks once more."""
+    monkeypatch.setattr(reservations, "PATIENCE", 0.3)
+    study, reservation = optuna.create_study(), Reservation({"C": 1.0}, "start", 0)
+    storage, first, second = study._storage, new_trial(study), new_trial(study)
+    ours, other = (second, first) if rival == "before" else (first, second)
+    if rival == "proposes again":  # what it had before is not what it has now
+        storage.set_trial_system_attr(other._trial_id, RESERVATION, Reservation({"C": 3.0}, "start", 2).to_json())
+    known = study.get_trials(deepcopy=True)
+    worker = Worker(workers._machine() or "", 2**22 + 1, "0") if rival in ("dead", "done") else None
+    held = Reservation(reservation.config, "start", 0, worker)
+    storage.set_trial_system_attr(other._trial_id, RESERVATION, held.to_json())
+    if rival == "done":  # its worker died only after the trial
+        storage.set_trial_state_values(other._trial_id, optuna.trial.TrialState.COMPLETE, [1.0])
+    if rival == "known":  # a configuration that is proposed although another trial has it is meant
+        known = study.get_trials(deepcopy=True)
+    if rival == "gives up":
+        changed = {"key": RESERVATION, "value": Reservation({"C": 2.0}, "start", 1).to_json()}
+        threading.Timer(0.1, storage.set_trial_system_attr, [other._trial_id], changed).start()
+    lost = is_lost(storage, study._study_id, ours.number, reservation, known)
+    assert lost == (rival in ("before", "after", "done", "proposes again"))
+
+
+def test_a_trial_that_was_passed_while_it_chose_proposes_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The slowest case: another trial reserves the same start between our looking and our writing."""
+    monkeypatch.setattr(reservations, "PATIENCE", 0.0)
+    start = start_of(3)
+
+    class Slow(hs.optuna.HeadstartSampler):
+        def _proposed(self, search, study, trial):
+            proposed = super()._proposed(search, study, trial)
+            if trial.number == 0 and len(study.get_trials(deepcopy=False)) == 1:
+                other = new_trial(study)
+                study._storage.set_trial_system_attr(other._trial_id, RESERVATION, proposed[0].to_json())
+            return proposed
+
+    study = optuna.create_study(sampler=Slow(start))
+    study.ask()
+    assert Reservation.of(study.trials[0]).config == start.configs[1]
+    assert study.trials[0].user_attrs["headstart:start"] == 1

@@ -20,7 +20,7 @@ from headstart._support.files import read_json, replacing, write_json
 from headstart.datasets.features import FEATURE_NAMES
 from headstart.errors import FormatError
 from headstart.history import History, build
-from headstart.history.formats import csv_files
+from headstart.history.formats import csv_files, parquet
 from headstart.history.formats.authors import FEATURES, coarse
 from headstart.history.sources import read_adaboost, read_hpob, read_svm
 from headstart.space import Categorical, Float, Int, Space
@@ -132,7 +132,7 @@ def without(*path: str) -> Any:
         (lambda t, h: (_set(t, "config.lr", pa.array([7.0] * len(t))), h), "'lr' does not fit Float [1e-05, 1]"),
         (lambda t, h: (_set(t, "config.text", pa.array(["z"] * len(t))), h), "'text' is 'z', which is not in"),
         (lambda t, h: (_set(t, "config.n", pa.nulls(len(t), pa.int64())), h), "'n' does not fit"),
-        (lambda t, h: (_set(t, "count", pa.array([0] * len(t))), h), "of at least 1, but one is 0"),
+        (lambda t, h: (_set(t, "count", pa.array([0] * len(t))), h), "from 1 to 2^53, but one is 0"),
         (lambda t, h: (_set(t, "count", pa.nulls(len(t), pa.int64())), h), "a count must be a whole number"),
         (lambda t, h: (t, {**h, "features": {"00": {"n": "x"}}}), "'n' of '00' is 'x', not a number"),
     ],
@@ -668,3 +668,40 @@ def test_numbers_out_of_range_are_rejected_by_name(tmp_path: Path) -> None:
     (tmp_path / "folder" / "picture").write_bytes(b"\x89PNG\xff")
     with pytest.raises(ValueError, match="picture is not one of the SVM files"):
         read_svm(tmp_path / "folder")
+
+
+# -- files that lie about themselves ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("notes", [[1], "text", {"a": 1}, None])
+def test_notes_that_are_not_text_are_damage(tmp_path: Path, notes: Any) -> None:
+    path = rewritten(tmp_path / "h.parquet", lambda t, h: (t, {**h, "notes": notes}))
+    with pytest.raises(FormatError, match=r"h\.parquet is damaged: the notes in its header are not text"):
+        History.load(path)
+
+
+def test_a_small_parquet_file_that_claims_to_be_huge_is_refused(tmp_path: Path) -> None:
+    """A run of equal values takes a few bytes, however long it is."""
+
+    def grown(table: pa.Table, header: dict[str, Any]) -> tuple[pa.Table, dict[str, Any]]:
+        return table.take(pa.array(np.zeros(2_000_000, dtype=np.int64))), header
+
+    path = rewritten(tmp_path / "h.parquet", grown)
+    assert path.stat().st_size < 500_000
+    with pytest.raises(FormatError, match=r"it claims [0-9,]+ values in [0-9,]+ bytes"):
+        History.load(path)
+
+
+def test_a_long_name_that_repeats_takes_its_memory_once(tmp_path: Path) -> None:
+    renamed = rewritten(
+        tmp_path / "long.parquet", lambda t, h: (_set(t, "task", pa.array(["x" * 1_000_000] * len(t))), h)
+    )
+    names = {id(name) for name in parquet.read(renamed).tasks}
+    assert len(names) == 1
+
+
+def test_columns_that_are_not_needed_are_not_read(tmp_path: Path) -> None:
+    nested = rewritten(tmp_path / "h.parquet", lambda t, h: (t.append_column("more", pa.array([[1, 2]] * len(t))), h))
+    assert len(History.load(nested)) == len(past())
+    with pytest.raises(FormatError, match="its column 'value' is nested"):
+        History.load(rewritten(tmp_path / "n.parquet", lambda t, h: (_set(t, "value", pa.array([[1]] * len(t))), h)))

@@ -429,7 +429,7 @@ def features(task: Any, *values: Any) -> pd.DataFrame:
         (changed("task", 4, None), {}, "row 4, column 'task': the task has no name"),
         (changed("value", 6, None), {}, "task 'three' has no usable evaluation: all of its trials failed"),
         (GOOD, {"direction": "up"}, "direction must be 'minimize' or 'maximize', but got 'up'"),
-        (GOOD.assign(c=0), {"count": "c"}, "'c': a count must be a whole number of at least 1, but got 0"),
+        (GOOD.assign(c=0), {"count": "c"}, "'c': a count must be a whole number from 1 to 2^53, but got 0"),
         (GOOD, {"features": features(0, 1.0)}, "features must be a frame indexed by task"),
         (GOOD, {"features": features("one", "big")}, "feature 'f' of task 'one' must be a number, but got 'big'"),
         (GOOD, {"features": features("one", np.inf)}, "feature 'f' of task 'one' is inf"),

@@ -46,7 +46,7 @@ def test_other_files(tmp_path, name, file, content):
 
 
 @pytest.mark.parametrize("name", READERS)
-@pytest.mark.parametrize("past", [None, 3, pd.DataFrame(), pd.DataFrame({"a": [1]}), [], {}, object()], ids=str)
+@pytest.mark.parametrize("past", [None, 3, pd.DataFrame(), pd.DataFrame({"a": [1]}), [], {}, object()], ids=range(7))
 def test_other_objects(name, past):
     with pytest.raises(HeadstartError):
         READERS[name](past)

@@ -819,3 +819,41 @@ def test_the_number_of_starts_can_be_learned() -> None:
     assert Optimizer(space, n_init="auto").n_init == 10
     with pytest.raises(ValueError, match="n_init must be a whole number of at least 1, but got 'many'"):
         Optimizer(space, history, n_init="many")
+
+
+# -- losses at the ends of floating point ------------------------------------------------------------------------
+
+LARGEST = float(np.finfo(float).max)
+EXTREME = {
+    "both ends": lambda x: LARGEST if x > 0.5 else -LARGEST,
+    "large": lambda x: LARGEST * x,
+    "small": lambda x: 1e-305 * x,
+    "denormal": lambda x: 5e-324 * round(20 * x),
+    "mixed": lambda x: LARGEST if x > 0.8 else x,
+    "equal": lambda x: LARGEST,
+}
+
+
+@pytest.mark.parametrize("loss", EXTREME.values(), ids=EXTREME)
+@pytest.mark.parametrize("surrogate", ["gp", "rf"])
+def test_losses_of_any_size_give_new_finite_proposals(surrogate: str, loss: Any) -> None:
+    space = Space({"x": Float(0, 1), "y": Float(0, 1)})
+    optimizer = Optimizer(space, n_init=3, surrogate=surrogate, seed=0)
+    tried = []
+    for _ in range(8):
+        config = optimizer.ask()
+        assert 0 <= config["x"] <= 1
+        assert config not in tried
+        tried.append(config)
+        optimizer.tell(config, loss(config["x"]))
+
+
+def test_the_unit_of_the_losses_does_not_change_the_search() -> None:
+    def run(unit: float) -> list[Any]:
+        optimizer = Optimizer(Space({"x": Float(0, 1)}), n_init=3, surrogate="rf", seed=0)
+        for _ in range(8):
+            config = optimizer.ask()
+            optimizer.tell(config, unit * (config["x"] - 0.3) ** 2)
+        return [trial.config for trial in optimizer.trials]
+
+    assert run(1.0) == run(2.0**1000) == run(2.0**-1000)

@@ -6,11 +6,15 @@ Arrays are stored in a NumPy archive (.npz) whose entry `header` is JSON. Nothin
 from __future__ import annotations
 
 import json
+import math
 import os
 import shutil
+import time
 import zipfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import lru_cache
+from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -21,12 +25,16 @@ import numpy.typing as npt
 
 from headstart.errors import FormatError
 
+TEMPORARY = ".headstart-"  # how the names of temporary files begin; then come the process and a random number
+YOUNG, OLD = 60.0, 86_400.0  # seconds after which a temporary file is left over: of a dead process, and of any
+
 
 @contextmanager
-def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+def replacing(path: str | os.PathLike[str], *, durable: bool = True) -> Iterator[Path]:
     """Yields a temporary path in the same folder, which replaces `path` if the block succeeds.
 
-    A device or a pipe such as /dev/null is written to, not replaced.
+    durable: wait until the file is on the disk; not needed for what can be computed again. A device or a pipe such as
+    /dev/null is written to, not replaced.
     """
     if Path(path).exists() and not Path(path).is_file() and not Path(path).is_dir():
         with TemporaryDirectory() as folder:
@@ -35,12 +43,51 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
                 shutil.copyfileobj(source, device)
         return
     target = writable(path).resolve()
-    temporary = target.with_name(f".{uuid4().hex[:12]}.{target.name}")
+    _clean(target.parent)
+    temporary = target.with_name(f"{TEMPORARY}{os.getpid()}-{uuid4().hex[:12]}{target.suffix[:20]}")
     try:
         yield temporary
+        if durable:
+            _reach_the_disk(temporary)
         os.replace(temporary, target)
+        if durable:
+            _reach_the_disk(target.parent)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _reach_the_disk(path: Path) -> None:
+    """Return when a file, or the list of files in a folder, is on the disk, so that it outlives a power cut."""
+    with suppress(PermissionError, IsADirectoryError):  # Windows cannot do it for folders, and need not
+        handle = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+@lru_cache(maxsize=1024)
+def _clean(folder: Path) -> None:
+    """Remove the temporary files of processes that were killed, once in each folder."""
+    for path in folder.glob(f"{TEMPORARY}[0-9]*-*"):
+        with suppress(OSError):  # another process is faster, or may do what this one may not
+            age = time.time() - path.stat().st_mtime
+            pid = int(path.name.removeprefix(TEMPORARY).partition("-")[0])
+            if age > (OLD if _is_running(pid) else YOUNG):
+                path.unlink()
+
+
+def _is_running(pid: int) -> bool:
+    """Whether there may be a process with this number."""
+    if os.name != "posix":
+        return True  # elsewhere, asking would end it
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def writable(path: str | os.PathLike[str]) -> Path:
@@ -73,6 +120,23 @@ def write_json(path: str | os.PathLike[str], data: Any) -> None:
         temporary.write_text(text + "\n", encoding="utf-8")
 
 
+@contextmanager
+def understanding(problem: str) -> Iterator[None]:
+    """Whatever goes wrong in the block becomes a FormatError: the problem, as in "a.json is damaged", and the reason.
+
+    For content that comes from outside, where any value may be of any kind.
+    """
+    try:
+        yield
+    except (FileNotFoundError, PermissionError, IsADirectoryError):
+        raise
+    except MemoryError as error:
+        raise FormatError(f"{problem}: it needs more memory than there is") from error
+    except Exception as error:
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise FormatError(f"{problem}: {reason:.300}") from error
+
+
 def read_json(path: str | os.PathLike[str], what: str) -> Any:
     """The content of a JSON file. `what` names the expected content in errors."""
     path = existing(path)
@@ -94,12 +158,25 @@ def write_arrays(
 def read_arrays(path: str | os.PathLike[str], what: str) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
     """The header and the arrays of a file. `what` names the expected content in errors."""
     path = existing(path)
-    try:
-        with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
+    problem = f"{path} is not {what}, or it is damaged"
+    with understanding(problem), open(path, "rb") as file, zipfile.ZipFile(file) as archive:
+        arrays = {entry.filename.removesuffix(".npy"): _array(archive, entry) for entry in archive.infolist()}
         header = json.loads(arrays.pop("header").tobytes())
         if not isinstance(header, dict):
-            raise FormatError("its header is not an object")
-    except (ValueError, KeyError, EOFError, OSError, AttributeError, TypeError, zipfile.BadZipFile) as error:
-        raise FormatError(f"{path} is not {what}, or it is damaged ({error})") from error
+            raise ValueError("its header is not an object")
     return header, arrays
+
+
+def _array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> npt.NDArray[Any]:
+    """One array of an archive. It is never larger than the file: what claims to be is refused before it is read."""
+    if entry.compress_type != zipfile.ZIP_STORED or entry.file_size != entry.compress_size:
+        raise ValueError(f"its entry {entry.filename!r} is compressed")
+    data = BytesIO(archive.read(entry))
+    version = np.lib.format.read_magic(data)
+    read_header = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+    shape, _, dtype = read_header[version](data)
+    size = math.prod(shape) * dtype.itemsize
+    if dtype.hasobject or size != len(data.getvalue()) - data.tell():
+        raise ValueError(f"its entry {entry.filename!r} claims {size:,} bytes, but has another size")
+    data.seek(0)
+    return np.lib.format.read_array(data, allow_pickle=False)

@@ -1,11 +1,24 @@
-"""The package's logger, `logging.getLogger("headstart")`, and lines for people who have not set up logging."""
+"""The package's logger, `logging.getLogger("headstart")`, and lines for people who have not set up logging.
+
+Names in its messages are escaped as in `printable`.
+"""
 
 from __future__ import annotations
 
 import logging
 import sys
 
+from headstart._support.wording import printable
+
 log = logging.getLogger("headstart")
+
+
+def _escaped(record: logging.LogRecord) -> bool:
+    record.msg, record.args = printable(record.getMessage(), keep="\n"), ()
+    return True
+
+
+log.addFilter(_escaped)
 
 
 def announce(text: str) -> None:
@@ -13,4 +26,4 @@ def announce(text: str) -> None:
     log.info("%s", text)
     watched = "ipykernel" in sys.modules or (sys.stderr is not None and sys.stderr.isatty())
     if watched and not log.hasHandlers():
-        print(text, file=sys.stderr)
+        print(printable(text, keep="\n"), file=sys.stderr)

@@ -10,6 +10,7 @@ from datetime import timedelta
 from types import TracebackType
 from typing import TextIO, TypeVar, cast
 
+from headstart._support.wording import printable
 from headstart.errors import ArgumentError
 
 T = TypeVar("T")
@@ -69,7 +70,7 @@ class Progress:
 
     def advance(self, steps: int = 1, note: str = "") -> None:
         """Count steps as done. note: the name or the result of the latest one."""
-        self._bar.update(self._id, advance=steps, note=note)
+        self._bar.update(self._id, advance=steps, note=printable(note))
         if not self._live and time.monotonic() - self._last_line >= INTERVAL:
             self._last_line = time.monotonic()
             self._write_line()

@@ -1,8 +1,29 @@
-"""The wording of messages, and tables as plain text."""
+"""The wording of messages, and tables as plain text.
+
+Names come from users' files and may hold anything. Wherever they are shown, `printable` keeps them from giving orders
+to a terminal, and from reordering the text around them.
+"""
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Sequence
+
+
+def printable(text: str, keep: str = "") -> str:
+    """The text with control characters, marks for the direction of writing and the like as escapes: \\u001b.
+
+    keep: characters that stay as they are, such as line ends.
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c in keep or unicodedata.category(c) == "Zs" else _escaped(c) for c in text)
+
+
+def _escaped(c: str) -> str:
+    """As JSON writes it, so that JSON stays JSON."""
+    units = c.encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[i : i + 4]}" for i in range(0, len(units), 4))
 
 
 def counted(n: int, thing: str, things: str | None = None) -> str:
@@ -13,7 +34,7 @@ def counted(n: int, thing: str, things: str | None = None) -> str:
 def some(names: Sequence[str], most: int = 5) -> str:
     """The first few names of a list, and how many more there are."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
+    return ", ".join(map(printable, names[:most])) + more
 
 
 def closest(name: str, names: Sequence[str]) -> str:
@@ -26,7 +47,7 @@ def closest(name: str, names: Sequence[str]) -> str:
 
 def text_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, left: Sequence[int] = ()) -> str:
     """A table as plain text. Columns are aligned to the right, except those in `left`."""
-    everything = [header, *rows]
+    everything = [[printable(cell) for cell in row] for row in (header, *rows)]
     widths = [max(len(row[j]) for row in everything) for j in range(len(header))]
     lines = []
     for row in everything:

@@ -10,11 +10,14 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from contextlib import redirect_stdout
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO, cast
 
 from headstart import __version__
+from headstart._support.wording import printable
 from headstart.cli import commands, research
 from headstart.cli.options import option_names
+from headstart.cli.terminal import Escaped
 from headstart.errors import HeadstartError
 
 if TYPE_CHECKING:
@@ -103,7 +106,8 @@ def run(argv: Sequence[str] | None) -> int:
     if unknown:
         args.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
     try:
-        code: int | None = args.run(args)
+        with redirect_stdout(cast(TextIO, Escaped(sys.stdout))):
+            code: int | None = args.run(args)
     except HeadstartError as error:
         fail(worded(error, args.parser))
         return 2
@@ -121,4 +125,4 @@ def worded(error: HeadstartError, parser: argparse.ArgumentParser) -> str:
 
 def fail(message: str) -> None:
     """Print a message on standard error, as one line."""
-    print("headstart:", " ".join(message.split()), file=sys.stderr)
+    print("headstart:", printable(" ".join(message.split())), file=sys.stderr)

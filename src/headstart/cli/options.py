@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headstart._support.direction import DIRECTIONS
+from headstart._support.wording import printable
 from headstart.errors import ArgumentError, FormatError
 from headstart.history.reading import Reading
 
@@ -136,6 +137,7 @@ READING: dict[str, dict[str, Any]] = {
                 "other tools: only these tasks"},
     "rename": {"metavar": "OLD=NEW", "nargs": "+", "type": _pair, "help": "new names of parameters"},
     "fill": {"metavar": "NAME=VALUE", "nargs": "+", "type": _pair, "help": "values of parameters that some runs lack"},
+    "skip_damaged": {"action": "store_true", "help": "Optuna: leave out studies and trials that cannot be read"},
 }  # fmt: skip
 
 
@@ -178,7 +180,7 @@ def history_of(args: argparse.Namespace) -> History:
     history = required(read_past([args.history, *args.also], reading(args)))
     if args.also or (args.history not in library.names() and not args.history.lower().endswith(".parquet")):
         inferred = "" if args.space else f"\nthe search space inferred from it: {history.space}"
-        print("\n".join(history.notes) + inferred, file=sys.stderr)
+        print(printable("\n".join(history.notes) + inferred, keep="\n"), file=sys.stderr)
     return history
 
 

@@ -8,10 +8,34 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TextIO
 
-from headstart._support.wording import text_table
+from headstart._support.wording import printable, text_table
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 BARS = "▁▂▃▄▅▆▇█"
+
+
+class Escaped:
+    """A stream on which names from files cannot give orders to the terminal; `inner` takes our own orders."""
+
+    def __init__(self, inner: TextIO) -> None:
+        self.inner = inner
+
+    def write(self, text: str) -> int:
+        return self.inner.write(printable(text, keep="\n\t"))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.inner, name)
+
+
+def console() -> Console:
+    """The terminal, for text that is escaped already."""
+    from rich.console import Console
+
+    return Console(file=getattr(sys.stdout, "inner", sys.stdout))
 
 
 def colourful() -> bool:
@@ -25,16 +49,15 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]], *, left: Sequenc
         print(text_table(header, rows, left=left))
         return
     from rich import box
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     shown = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False)
     for i, name in enumerate(header):
-        shown.add_column(Text(name), justify="left" if i in left else "right", overflow="fold")
+        shown.add_column(Text(printable(name)), justify="left" if i in left else "right", overflow="fold")
     for row in rows:
-        shown.add_row(*(Text(cell) for cell in row))
-    Console().print(shown)
+        shown.add_row(*(Text(printable(cell)) for cell in row))
+    console().print(shown)
 
 
 def say(text: str, *, good: bool | None = None) -> None:
@@ -42,10 +65,9 @@ def say(text: str, *, good: bool | None = None) -> None:
     if not colourful() or good is None:
         print(text)
         return
-    from rich.console import Console
     from rich.text import Text
 
-    Console().print(Text(text, style="green" if good else "yellow"), soft_wrap=True)
+    console().print(Text(printable(text, keep="\n"), style="green" if good else "yellow"), soft_wrap=True)
 
 
 def sparkline(values: Sequence[float], high: float) -> str:

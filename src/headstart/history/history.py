@@ -341,20 +341,24 @@ class History(ReadsOtherTools):
         space: Any = None,
         rename: Mapping[str, str] | None = None,
         fill: Mapping[str, Any] | None = None,
+        skip_damaged: bool = False,
     ) -> History:
         """A history from Optuna studies, one task each, in the direction of its study.
 
         past: a storage URL, file or object, a study, or a list of studies. studies: names, or patterns such as
         "svm-*"; needed if the storage has studies of different models. direction: reads only the studies of this
         direction. space: replaces the space inferred from the trials; only studies that share its parameters are read.
-        rename: new names of parameters. fill: values for parameters that a study does not have.
+        rename: new names of parameters. fill: values for parameters that a study does not have. skip_damaged:
+        leave out studies and trials that cannot be read, and count them in the notes.
 
         Complete trials count with their value, failed ones as the worst seen; pruned and unfinished ones are skipped.
         If ranges or choices differ between studies, the space has all of them. A parameter that a study does not have
         takes its value in `fill` or the middle of its range. Features are those that `hs.optuna.describe` wrote.
         """
         adapter = import_module("headstart.adapters.optuna")  # by name, because adapters may import histories
-        history: History = adapter.read(past, studies, direction=direction, space=space, rename=rename, fill=fill)
+        history: History = adapter.read(
+            past, studies, direction=direction, space=space, rename=rename, fill=fill, skip_damaged=skip_damaged
+        )
         return history
 
     def to_frame(self) -> pd.DataFrame:

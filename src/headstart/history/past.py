@@ -195,6 +195,7 @@ def _from_optuna(parts: Sequence[Any], how: Reading, into: Space | None, attribu
         attributes=attributes,
         rename=how.rename,
         fill=how.fill,
+        skip_damaged=how.skip_damaged,
     )
     return history
 

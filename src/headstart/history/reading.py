@@ -20,6 +20,7 @@ class Reading:
     inferred from the name of the value's column, and that of each study for Optuna. studies: names or patterns of
     Optuna studies. rename: new names of parameters, old name → new name. fill: values for parameters that some of the
     runs lack. skip_bad_rows: leave out the rows of a table that cannot be used, instead of an error that lists them.
+    skip_damaged: leave out studies and trials of Optuna that cannot be read.
     """
 
     task: str = "task"
@@ -33,6 +34,7 @@ class Reading:
     rename: Mapping[str, str] | None = None
     fill: Mapping[str, Any] | None = None
     skip_bad_rows: bool = False
+    skip_damaged: bool = False
 
     def __post_init__(self) -> None:
         for name in ("rename", "fill"):

@@ -40,6 +40,7 @@ OPEN_IN = {
     "studies": ("Optuna storages", OTHERS),
     "rename": ("tables", "HPO-B files", "Optuna storages", "histories"),
     "fill": ("tables", "HPO-B files", "Optuna storages", "histories"),
+    "skip_damaged": ("Optuna storages",),
 }
 
 
@@ -53,7 +54,13 @@ def read_history(name: str, how: Reading | None = None) -> History:
         return _of_another_tool(name, how)
     if kind == "Optuna storages":
         return History.from_optuna(
-            name, how.studies, direction=how.direction, space=how.space, rename=how.rename, fill=how.fill
+            name,
+            how.studies,
+            direction=how.direction,
+            space=how.space,
+            rename=how.rename,
+            fill=how.fill,
+            skip_damaged=how.skip_damaged,
         )
     if kind == "tables":
         from headstart.history.formats.csv_files import read_csv

@@ -86,6 +86,18 @@ def scale(losses: npt.ArrayLike, how: str = "value") -> Array:
     return np.where(finite, np.clip((values - low) / (high - low), 0.0, 1.0), 1.0)
 
 
+def moderate(losses: Array) -> Array:
+    """The losses, in another unit if they are so large or small that squares and differences would not be finite.
+
+    Surrogates scale losses themselves, so the unit makes no difference to them. It is a power of two, so no digit is
+    lost.
+    """
+    largest = float(np.abs(losses).max(initial=0.0))
+    if 1e-100 < largest < 1e100 or largest == 0.0:
+        return losses
+    return np.ldexp(losses, -math.frexp(largest)[1])
+
+
 def frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """The array itself if it is read-only, otherwise a read-only copy."""
     if array.flags.writeable:

@@ -26,6 +26,7 @@ from headstart._support.progress import Progress
 from headstart.errors import ArgumentError
 
 AT_ONCE = 4  # keys per process between two writes, on a backend that returns only whole lists
+LONGEST = 200  # characters of a key in the name of a file
 Payload = Any
 """Plain JSON: dicts with string keys, lists, strings, finite numbers, booleans, None."""
 
@@ -82,7 +83,10 @@ def _finished(compute: Callable[[str], Payload], keys: Sequence[str], jobs: int)
 def path(work: str | Path, key: str, signature: Mapping[str, Any]) -> Path:
     """The file of the piece with this key and these settings."""
     digest = hashlib.sha256(_canonical(signature).encode()).hexdigest()[:10]
-    return Path(work) / f"{quote(key, safe='')}-{digest}.json"
+    name = quote(key, safe="")
+    if len(name) > LONGEST:  # file systems allow about 255
+        name = f"{name[: LONGEST - 17]}-{hashlib.sha256(key.encode()).hexdigest()[:16]}"
+    return Path(work) / f"{name}-{digest}.json"
 
 
 def write(work: str | Path, key: str, signature: Mapping[str, Any], payload: Payload) -> Payload:
@@ -91,7 +95,7 @@ def write(work: str | Path, key: str, signature: Mapping[str, Any], payload: Pay
         raise ArgumentError(f"the result for {key!r} is None, which is reserved for missing pieces")
     text = _canonical(payload)
     piece = {"key": key, "signature": signature, "sha256": _checksum(text), "payload": payload}
-    with replacing(path(work, key, signature)) as temporary:
+    with replacing(path(work, key, signature), durable=False) as temporary:
         temporary.write_text(_canonical(piece), encoding="utf-8")
     return json.loads(text)
 

@@ -18,6 +18,7 @@ from typing import Any
 
 from headstart import __version__
 from headstart._support.files import replacing
+from headstart._support.wording import printable
 from headstart.errors import MissingPackageError
 from headstart.history import History
 from headstart.report.content import content
@@ -47,6 +48,7 @@ def write(
 
 def page(found: dict[str, Any], library: bytes) -> str:
     """The page as text. It contains `found` as JSON that no name can break out of."""
+    found = _printable(found)
     # Without "<" neither the end of the script element nor the beginning of a comment can occur.
     data = json.dumps(found, ensure_ascii=False, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
     parts = {
@@ -61,6 +63,15 @@ def page(found: dict[str, Any], library: bytes) -> str:
     return before + "".join(
         parts["{{" + name + "}}"] + after for name, _, after in (piece.partition("}}") for piece in rest)
     )
+
+
+def _printable(content: Any) -> Any:
+    """The same content, with all its text escaped as for a terminal."""
+    if isinstance(content, str):
+        return printable(content, keep="\n")
+    if isinstance(content, dict):
+        return {_printable(name): _printable(value) for name, value in content.items()}
+    return [_printable(value) for value in content] if isinstance(content, (list, tuple)) else content
 
 
 def plotly_library() -> bytes:

@@ -22,6 +22,7 @@ from headstart.errors import ArgumentError, ExhaustedError, FormatError
 from headstart.history import Features
 from headstart.history.history import checked_features
 from headstart.history.past import past_runs
+from headstart.history.task import moderate
 from headstart.search.proposal import best_candidate, best_in_space
 from headstart.search.trials import BestTrial, Trial, number
 from headstart.space import Config, Space, as_space
@@ -180,7 +181,7 @@ class Optimizer(BestTrial):
         known = told.known
         if not len(known):
             return self._anywhere(told), "random"
-        posterior = self._model.fit(self.space.encode_values(known.V), known.losses)
+        posterior = self._model.fit(self.space.encode_values(known.V), moderate(known.losses))
         for z in self.space.encode_values(told.V[np.isnan(told.losses)]):  # still running: assume the expected loss
             posterior = posterior.extend(z, float(posterior.predict(z[None])[0][0]))
         acquisition = Acquisition(self.acquisition, len(told), self.space.width)
@@ -251,7 +252,7 @@ class Optimizer(BestTrial):
             return f"{left} of the first {self.n_init} trials are still to come from the start: {self._start}."
         if isinstance(model, MixtureModel) and self.history is not None:
             known = told.known
-            return model.explain(self.space.encode_values(known.V), known.losses, self.history.tasks)
+            return model.explain(self.space.encode_values(known.V), moderate(known.losses), self.history.tasks)
         past = "there are no past runs" if self.history is None else f"there are {len(self.history):,} past tasks"
         return f"The surrogate {self._surrogate} decides; {past}."
 

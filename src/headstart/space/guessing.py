@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MOST_CHOICES = 50
+LARGEST_INT = 10**12
 MAGNITUDES = 10.0  # a log scale is considered if the largest value is at least this many times the smallest
 
 _NO_PARAMETER = "skip the column with {ignore} if it is not a parameter"
@@ -78,20 +79,23 @@ def _numeric(name: str, numbers: Array) -> Parameter:
     low, high, log = float(numbers[0]), float(numbers[-1]), is_log(numbers)
     if not all(number.is_integer() for number in numbers):
         return Float(low, high, log=log)
-    try:
-        return Int(int(low), int(high), log=log)
-    except SpaceError as error:
-        raise SpaceError(f"the column {name!r} is not a range of whole numbers ({error})", _NO_PARAMETER) from None
+    if max(abs(low), abs(high)) > LARGEST_INT:
+        raise SpaceError(
+            f"the column {name!r} is not a range of whole numbers for a search: it goes from {low:.0f} to {high:.0f}",
+            _NO_PARAMETER,
+        )
+    return Int(int(low), int(high), log=log)
 
 
 def is_log(numbers: Array) -> bool:
     """Whether distinct numbers in ascending order are spread more evenly, that is less skewed, on a log scale."""
-    if len(numbers) < 3 or numbers[0] <= 0 or numbers[-1] / numbers[0] < MAGNITUDES:
+    if len(numbers) < 3 or numbers[0] <= 0 or numbers[-1] / MAGNITUDES < numbers[0]:
         return False
     return abs(_skewness(np.log(numbers))) < abs(_skewness(numbers))
 
 
 def _skewness(x: Array) -> float:
+    x = x / np.abs(x).max()  # so that nothing overflows; the skewness stays
     centred = x - x.mean()
     spread = math.sqrt(float((centred**2).mean()))
     return float((centred**3).mean()) / spread**3

@@ -23,8 +23,11 @@ When: TypeAlias = Mapping[str, Any]
 _TOLERANCE = 1e-9
 # Significant digits of decoded reals: accurate to 1e-12, and 0.1 still comes back as 0.1.
 _DIGITS = 13
-# Larger integers would not survive the round trip to [0, 1] and back.
-_LARGEST_INT = 10**12
+# Larger integers are not all floating-point numbers. Those beyond 10^12 may be off by a few after the round trip to
+# [0, 1] and back, if the range is that wide.
+_LARGEST_INT = 2**53
+# A range of at most so many floating-point numbers is the finite set that it is.
+_FEW = 4096
 
 
 def as_scalar(value: Any) -> Any:
@@ -168,31 +171,45 @@ class _Numeric(_Parameter):
     @property
     def _ends(self) -> tuple[float, float]:
         """The bounds on the scale that becomes [0, 1]."""
-        return (math.log(self.low), math.log(self.high)) if self.log else (self.low, self.high)
+        return (math.log(self.low), math.log(self.high)) if self._by_log else (self.low, self.high)
+
+    @property
+    def _by_log(self) -> bool:
+        """Whether a logarithm is taken: not within a few floating-point numbers, which may all have the same."""
+        return self.log and self._distance is None
 
     @property
     def size(self) -> float:
         """The number of values."""
-        return 1.0 + round((self.high - self.low) / self.step) if self.step is not None else math.inf
+        distance = self._distance
+        return 1.0 + round((self.high - self.low) / distance) if distance is not None else math.inf
+
+    @property
+    def _distance(self) -> float | None:
+        """The distance of neighbouring values: the step, or that of floating-point numbers if there are only few."""
+        if self.step is not None:
+            return self.step
+        spacing = math.ulp(max(abs(self.low), abs(self.high)))
+        return spacing if self.high - self.low <= _FEW * spacing else None
 
     def to_unit(self, v: Array) -> Array:
         """Native values → [0, 1]."""
         low, high = self._ends
-        return np.clip(((np.log(v) if self.log else v) - low) / (high - low), 0.0, 1.0)
+        return np.clip(((np.log(v) if self._by_log else v) - low) / (high - low), 0.0, 1.0)
 
     def from_unit(self, u: Array) -> Array:
         """[0, 1] → native values, on the parameter's grid if it has one. 0 and 1 give the bounds."""
         u = np.clip(u, 0.0, 1.0)
         low, high = self._ends
         v = low + u * (high - low)
-        v = self.snap(np.exp(v) if self.log else v)
+        v = self.snap(np.exp(v) if self._by_log else v)
         return np.where(u == 0.0, self.low, np.where(u == 1.0, self.high, v))
 
     def draw(self, u: Array) -> Array:
         """[0, 1] → native values; if there are finitely many, each gets its share of the interval."""
         if not math.isfinite(self.size):
             return self.from_unit(u)
-        if self.log:
+        if self._by_log:
             low, high = math.log(self.low - 0.5), math.log(self.high + 0.5)
             return np.clip(np.rint(np.exp(low + u * (high - low))), self.low, self.high)
         return self._nth(np.minimum(np.floor(u * self.size), self.size - 1))
@@ -203,7 +220,7 @@ class _Numeric(_Parameter):
         return self._nth(np.arange(self.size))
 
     def _nth(self, k: Array) -> Array:
-        return self.snap(self.low + k * (self.step or 1))
+        return self.snap(self.low + k * (self._distance or 1))
 
     def snap(self, v: Array) -> Array:
         """The nearest values that the parameter can take."""
@@ -212,6 +229,9 @@ class _Numeric(_Parameter):
     def _on_grid(self, v: Array) -> Array:
         if self.step is not None:
             v = self.low + np.rint((v - self.low) / self.step) * self.step
+        elif self._distance is not None:
+            steps = np.rint((np.clip(v, self.low, self.high) - self.low) / self._distance)
+            return np.asarray(self.low + steps * self._distance)
         # With low < 0 the sum low + … cancels, and the result is only as accurate as `low`.
         finest = math.floor(math.log10(-self.low)) - _DIGITS - 1 if self.low < 0 else -math.inf
         return _rounded(v, finest)
@@ -265,19 +285,28 @@ class Int(_Numeric):
         if number != int(number):
             raise SpaceError(f"{name} of an Int must be a whole number, but got {value!r}")
         if abs(number) > _LARGEST_INT:
-            raise SpaceError(f"{name} of an Int must be within ±{_LARGEST_INT:.0e}, but got {value!r}")
+            raise SpaceError(f"{name} of an Int must be within ±2^53, but got {value!r}")
         return int(number)
 
     @property
     def size(self) -> float:
         return 1.0 + (self.high - self.low) // (self.step or 1)
 
+    @property
+    def _distance(self) -> float:
+        return self.step or 1
+
+    @property
+    def _by_log(self) -> bool:
+        return self.log
+
     def native(self, value: float) -> int:
         return int(value)
 
     def _on_grid(self, v: Array) -> Array:
-        step = self.step or 1
-        return np.asarray(self.low + np.rint((v - self.low) / step) * step)
+        if self.step is None:
+            return np.rint(v)
+        return np.asarray(self.low + np.rint((v - self.low) / self.step) * self.step)
 
     def admit(self, v: Array) -> tuple[Array, Mask]:
         v, outside = super().admit(v)

@@ -2,6 +2,9 @@
 
 May import: everything below `adapters`. Hands on: the names in `__all__`, as `hs.optuna`.
 
+damage          what cannot be read, as one error or counted
+databases       opening a database of Optuna, never writing
+journals        opening a journal of Optuna, never writing
 trials          a trial's loss and configuration; past trials, read fast
 storages        opening storages for reading
 distributions   Optuna's distributions as our parameters, and back
@@ -12,9 +15,11 @@ reading         past studies as a History
 store           a store that fills itself: its runs, read and written
 past            what a sampler was given as past runs
 objective       the search space of an objective, inferred from its trials
+workers         whether the worker of a trial is alive
 reservations    how workers on one study share a start
 search          the next configuration of one study
 sampler         HeadstartSampler
+stuck           trials whose worker died, and how to free them
 queue           enqueue, describe, and the account of how a start ran
 """
 

@@ -10,6 +10,7 @@ from headstart.history import Features
 
 # of a trial
 RESERVATION = "headstart:claim"  # system: the configuration that is reserved for it
+WAITING = "headstart:waiting"  # system: the process that waits for the trial's turn to reserve one
 ENDED = "headstart:ended"  # system: it failed while its worker was alive
 START = "headstart:start"  # user: which configuration of the start it tries, from 0
 CHANGED = "headstart:changed"  # user: learned values that it could not use

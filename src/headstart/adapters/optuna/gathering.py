@@ -18,6 +18,7 @@ from optuna.trial import TrialState
 from headstart._support.direction import DIRECTIONS
 from headstart._support.wording import closest, counted, some
 from headstart.adapters.optuna.attributes import METRICS, MODELS, named_in
+from headstart.adapters.optuna.damage import Damage
 from headstart.adapters.optuna.distributions import parameter_of
 from headstart.adapters.optuna.storages import PastStudy, describe, opened
 from headstart.adapters.optuna.trials import PastTrial
@@ -123,13 +124,16 @@ def gather(
     *,
     direction: str | None = None,
     rename: Mapping[str, str] | None = None,
+    damage: Damage | None = None,
     leave_out: Callable[[PastStudy], bool] = lambda study: False,
 ) -> Gathered:
     """The usable studies of a past. leave_out: studies to skip without a note. The rest is as for `read`."""
     where, skipped = describe(past), Skipped()
-    with opened(past, studies) as found:
+    damage = damage or Damage(where)
+    with opened(past, studies, damage) as found:
         wanted = [study for study in found if not leave_out(study)]
         usable = [_usable(study, rename or {}) for study in _of_direction(wanted, direction, skipped, where)]
+    skipped.others += damage.lines()
     for one in usable:
         if not one.trials:
             skipped.add(one.skipped)

@@ -10,6 +10,7 @@ from typing import Any
 from optuna import Study
 
 from headstart._support.log import log
+from headstart.adapters.optuna.damage import Damage
 from headstart.adapters.optuna.gathering import Gathered, Usable, gather
 from headstart.adapters.optuna.reading import history_of
 from headstart.adapters.optuna.storages import PastStudy, describe, opened, place
@@ -32,9 +33,16 @@ class Past:
     runs: History | None
     studies: str | Sequence[str] | None
     rename: Mapping[str, str] | None
+    skip_damaged: bool = False
 
     @classmethod
-    def of(cls, past: Any, studies: str | Sequence[str] | None, rename: Mapping[str, str] | None) -> Past:
+    def of(
+        cls,
+        past: Any,
+        studies: str | Sequence[str] | None,
+        rename: Mapping[str, str] | None,
+        skip_damaged: bool = False,
+    ) -> Past:
         parts = sorted_out(past)
         storages = [*parts.storages, *(store.where for store in parts.stores)]
         if studies is not None and not storages:
@@ -42,7 +50,7 @@ class Past:
                 f"past is a {type(past).__name__}, which has no studies to choose from", "leave out {studies}"
             )
         runs = past_runs(parts.others, rename=rename) if parts.others else None
-        found = cls(storages, runs, studies, None if parts.others and not storages else rename)
+        found = cls(storages, runs, studies, None if parts.others and not storages else rename, skip_damaged)
         found._check()
         return found
 
@@ -55,10 +63,10 @@ class Past:
             log.info("%s does not exist yet or is empty: the first study has no past", describe(self.storages[0]))
             return
         if self.rename and self.storages:
-            gather(there, self.studies, rename=self.rename)
+            gather(there, self.studies, rename=self.rename, damage=self._damage(there))
         elif self.storages:
             try:
-                with opened(there, self.studies) as found:
+                with opened(there, self.studies, self._damage(there)) as found:
                     if all(len(study.directions) > 1 for study in found):
                         first = found[0]
                         raise HistoryError(
@@ -72,6 +80,9 @@ class Past:
         """The storages that are not blank; a single one by itself, for messages."""
         there = [one for one in self.storages if not (isinstance(one, (str, os.PathLike)) and is_blank(os.fspath(one)))]
         return there[0] if len(there) == 1 else there
+
+    def _damage(self, there: Any) -> Damage:
+        return Damage(describe(there), self.skip_damaged)
 
     def for_study(self, study: Study) -> Candidates:
         """The past of one study. The study itself is no part of it."""
@@ -88,7 +99,9 @@ class Past:
         if isinstance(there, list) and not there:
             return None
         try:
-            found = gather(there, self.studies, rename=self.rename, leave_out=leave_out)
+            damage = self._damage(there)
+            with damage.anywhere():
+                found = gather(there, self.studies, rename=self.rename, damage=damage, leave_out=leave_out)
         except EmptyHistoryError as error:
             log.warning("searching without past runs: %s", error)
             return None

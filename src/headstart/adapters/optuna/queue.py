@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy.typing as npt
@@ -14,8 +14,11 @@ from optuna.trial import FrozenTrial, TrialState
 from headstart._support.direction import turned
 from headstart._support.wording import text_table
 from headstart.adapters.optuna.attributes import CHANGED, FEATURES, START, STARTS
+from headstart.adapters.optuna.damage import Damage
+from headstart.adapters.optuna.databases import hidden
 from headstart.adapters.optuna.objective import Objective, nothing_shared
 from headstart.adapters.optuna.storages import direction_of, no_study, open_storage
+from headstart.adapters.optuna.stuck import Stuck, stuck
 from headstart.adapters.optuna.trials import config_of
 from headstart.datasets.features import metafeatures
 from headstart.errors import ArgumentError, SpaceError
@@ -163,6 +166,7 @@ class Account:
     best: tuple[int, float] | None  # number and value of the study's best trial
     trials: int  # complete ones
     better: int  # complete trials that beat the whole start
+    stuck: list[Stuck] = field(default_factory=list)  # running trials whose worker seems to be dead
 
     @property
     def ran(self) -> int:
@@ -177,7 +181,7 @@ class Account:
 
     def __str__(self) -> str:
         if not self.planned:
-            return f"no trial of {self.study!r} comes from a learned start"
+            return "\n\n".join([f"no trial of {self.study!r} comes from a learned start", *map(str, self.stuck)])
         rows = [
             (
                 str(entry.start),
@@ -189,7 +193,7 @@ class Account:
             for entry in self.tried
         ]
         table = text_table(("start", "trial", "state", "value", ""), rows, left=(4,))
-        return f"{table}\n\n{self.verdict}"
+        return "\n\n".join([table, self.verdict, *map(str, self.stuck)])
 
     @property
     def verdict(self) -> str:
@@ -212,8 +216,9 @@ class Account:
             "study": self.study,
             "planned": self.planned,
             "ran": self.ran,
-            "summary": self.verdict if self.planned else str(self),
+            "summary": self.verdict if self.planned else str(replace(self, stuck=[])),
             "starts": [{**vars(entry), "changed": list(entry.changed)} for entry in self.tried],
+            "stuck": [vars(entry) for entry in self.stuck],
         }
 
 
@@ -247,6 +252,7 @@ def account(study: Study) -> Account:
         best=None if best is None else (best, values[best]),
         trials=len(values),
         better=sum(loss < lowest for loss in losses.values()),
+        stuck=stuck(study),
     )
 
 
@@ -263,7 +269,7 @@ def _trials_of_start(trials: Sequence[FrozenTrial]) -> dict[int, FrozenTrial]:
 
 def account_of(where: str, name: str) -> Account:
     """The account of a study in a storage; where: the storage's URL or file, name: the study's name."""
-    with open_storage(where) as storage:
+    with open_storage(where, Damage(hidden(where))) as storage:
         names = [study.study_name for study in storage.get_all_studies()]
         if name not in names:
             raise ArgumentError(no_study(where, name, names))

@@ -20,7 +20,9 @@ from headstart._support.types import Mask
 from headstart._support.wording import counted, some
 from headstart.adapters.optuna.attributes import METRIC, TASK, features_in
 from headstart.adapters.optuna.conditions import inferred, placed, possible_parents, shapes
+from headstart.adapters.optuna.damage import Damage
 from headstart.adapters.optuna.gathering import Gathered, Skipped, Usable, count_studies, gather
+from headstart.adapters.optuna.storages import describe
 from headstart.adapters.optuna.trials import PastTrial
 from headstart.errors import EmptyHistoryError, HistoryError
 from headstart.history import Features, History
@@ -43,17 +45,20 @@ def read(
     attributes: Mapping[str, Any] | None = None,
     rename: Mapping[str, str] | None = None,
     fill: Mapping[str, Any] | None = None,
+    skip_damaged: bool = False,
 ) -> History:
     """See `History.from_optuna`. like, attributes: as for `selected`."""
     if direction is not None:
         checked_direction(direction)
     space = None if space is None else as_space(space)
-    found = gather(past, studies, direction=direction, rename=rename)
-    chosen = selected(found, space if like is None else like, attributes or {})
-    if isinstance(like, Space) and space is None and _lies_in(like, chosen):
-        space = like
-    # In a space of their own the studies keep what they lack; the caller fills it when it converts them to `like`.
-    return history_of(found, chosen, space=space, fill=fill if like is None or space is not None else None)
+    damage = Damage(describe(past), skip_damaged)
+    with damage.anywhere():
+        found = gather(past, studies, direction=direction, rename=rename, damage=damage)
+        chosen = selected(found, space if like is None else like, attributes or {})
+        if isinstance(like, Space) and space is None and _lies_in(like, chosen):
+            space = like
+        # In a space of their own the studies keep what they lack; the caller fills it when it converts them to `like`.
+        return history_of(found, chosen, space=space, fill=fill if like is None or space is not None else None)
 
 
 def _lies_in(space: Space, chosen: Sequence[Usable]) -> bool:

@@ -5,9 +5,14 @@ turns by number, like customers with tickets (Lamport's bakery algorithm). A tri
 every running trial with a lower number has reserved a configuration, and then reserves its own, knowing all others. A
 reservation is an attribute of the trial, so it survives the worker.
 
-If a worker dies before it has reserved a configuration, the others wait for its trial only for a limited time. The same
-holds for a trial of another sampler that has not suggested a parameter yet. If a worker dies later, its trial stays
-"running" until Optuna's heartbeat marks it as failed. Then its configuration may be tried once more.
+A worker may die, or be slow, before it has reserved anything: Optuna creates a trial before it asks the sampler. So the
+others wait for a trial only for a moment, unless they know that its process is alive, and none waits for a trial that
+somebody has passed already. A trial that was slow enough to be passed looks once more after it has reserved: if another
+one has reserved the same configuration in the meantime, one of the two proposes again. So no configuration is tried
+twice, however long anything takes.
+
+If a worker dies later, its trial is marked as failed: by Optuna's heartbeat or, without one, by the next worker that
+sees that the process has ended. Then its configuration is tried again.
 """
 
 from __future__ import annotations
@@ -15,8 +20,11 @@ from __future__ import annotations
 import json
 import math
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 import numpy as np
@@ -24,12 +32,16 @@ from optuna.storages import BaseStorage
 from optuna.trial import FrozenTrial, TrialState
 
 from headstart._support.types import Array
-from headstart.adapters.optuna.attributes import ENDED, RESERVATION
-from headstart.adapters.optuna.trials import config_of, is_queued, loss_of
+from headstart.adapters.optuna.attributes import ENDED, RESERVATION, WAITING
+from headstart.adapters.optuna.trials import config_of, is_queued, is_retry, loss_of
+from headstart.adapters.optuna.workers import Worker, has_heartbeat, this_process
 from headstart.space import Config
 
-PATIENCE = 60.0  # seconds to wait for one trial; a busy SQLite alone takes several to write an attribute
-PAUSES = (0.02, 0.5)  # seconds between two checks: the first and the longest pause
+PATIENCE = 0.7  # seconds to wait for the trial whose turn it is
+LONGER = 10.0  # the same, if its process is known to be alive
+PASSED = 2  # trials to wait for in vain before passing all others, too
+PAUSES = (0.01, 0.1)  # seconds between two checks: the first and the longest pause
+DEATHS = 5  # a configuration that so many workers died of counts as tried
 
 
 @dataclass(frozen=True)
@@ -37,22 +49,29 @@ class Reservation:
     """The configuration that a trial will try.
 
     origin: as in `headstart.search.trials.Trial`, or "none" if nothing is proposed. start: which configuration of
-    the start it is, from 0; None if it is not part of the start.
+    the start it is, from 0; None if it is not part of the start. worker: the process that runs the trial, if known.
     """
 
     config: Config
     origin: str
     start: int | None = None
+    worker: Worker | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """The form in which storages keep it. Studies on disk hold it, so it must not change."""
-        return {"config": self.config, "origin": self.origin, "start": self.start}
+        """The form in which storages keep it. Studies on disk hold it, so keys may be added, but not changed."""
+        entry = {"config": self.config, "origin": self.origin, "start": self.start}
+        return {**entry, "worker": self.worker.to_json()} if self.worker else entry
 
     @classmethod
     def of(cls, trial: FrozenTrial) -> Reservation | None:
         """The reservation of a trial; None if it has none (yet)."""
         entry = trial.system_attrs.get(RESERVATION)
-        return cls(dict(entry["config"]), entry["origin"], entry["start"]) if entry else None
+        if not isinstance(entry, Mapping) or not isinstance(entry.get("config"), Mapping):
+            return None
+        start = entry.get("start")
+        position = start if isinstance(start, int) else None
+        worker = None if is_retry(trial) else Worker.of(entry.get("worker"))
+        return cls(dict(entry["config"]), str(entry.get("origin")), position, worker)
 
 
 NOTHING = Reservation({}, "none")
@@ -61,36 +80,113 @@ NOTHING = Reservation({}, "none")
 # -- turns ---------------------------------------------------------------------------------------------------
 
 
-@dataclass
-class Turns:
-    """Waits for trials with lower numbers, and remembers since when.
+def wait_for_turn(storage: BaseStorage, study: int, number: int) -> list[FrozenTrial]:
+    """All trials of the study, as soon as it is the turn of the trial with this number.
 
     Reading from a database is not atomic: it may return attributes from before parameters were written. So only at the
     second look does a trial with parameters but without a reservation count as another sampler's.
     """
-
-    since: dict[int, float] = field(default_factory=dict)  # trial id → when we first waited for it
-    unreserved: set[int] = field(default_factory=set)  # ids of trials with parameters but without a reservation
-
-    def wait(self, storage: BaseStorage, study: int, number: int) -> list[FrozenTrial]:
-        """All trials of the study, as soon as it is the turn of the trial with this number."""
-        pause, longest = PAUSES
-        while True:
-            trials = storage.get_all_trials(study, deepcopy=False)
-            if not [t for t in trials if t.number < number and self._must_wait(t)]:
-                return trials
+    pause, longest = PAUSES
+    since: dict[int, float] = {}  # trial → when its turn came, as far as we know
+    passed: set[int] = set()
+    others: set[int] = set()  # trials with parameters but without a reservation
+    while True:
+        trials = storage.get_all_trials(study, deepcopy=False)
+        before = [t for t in _without_reservation(trials, number) if t.number not in passed | others]
+        others.update(t.number for t in before if t.params)
+        if not before or len(passed) >= PASSED:
+            return trials
+        if not since:
+            _announce(storage, next((t for t in trials if t.number == number), None))
+        first, now = before[0].number, time.monotonic()
+        if now - since.setdefault(first, now) >= _patience(before[0]):
+            passed.add(first)
+        else:
             time.sleep(pause)
             pause = min(1.5 * pause, longest)
 
-    def _must_wait(self, trial: FrozenTrial) -> bool:
-        if trial.state != TrialState.RUNNING or Reservation.of(trial) or is_queued(trial):
+
+def _announce(storage: BaseStorage, trial: FrozenTrial | None) -> None:
+    """Say which process waits, so that those behind it know whether it is alive when its turn comes."""
+    process = this_process()
+    if trial is not None and process is not None:
+        storage.set_trial_system_attr(trial._trial_id, WAITING, process.to_json())
+
+
+def _patience(trial: FrozenTrial) -> float:
+    """How long to wait for a trial: not at all for a dead process, longer for a living one."""
+    process = Worker.of(trial.system_attrs.get(WAITING))
+    if process is None or not process.is_here():
+        return PATIENCE
+    return 0.0 if process.has_ended() else LONGER
+
+
+def _without_reservation(trials: Sequence[FrozenTrial], number: int) -> list[FrozenTrial]:
+    """The running trials before this one that have not reserved anything and that nobody has passed yet."""
+    reserved = max((t.number for t in trials if Reservation.of(t) and not is_retry(t)), default=-1)
+    running = [t for t in trials if t.state == TrialState.RUNNING and not is_queued(t) and not is_retry(t)]
+    return [t for t in running if reserved < t.number < number]
+
+
+def may_have_been_passed(trial: FrozenTrial) -> bool:
+    """Whether a trial has existed for so long that others may have stopped waiting for its reservation."""
+    started = trial.datetime_start
+    return started is None or abs((datetime.now() - started).total_seconds()) > PATIENCE / 2
+
+
+def is_lost(
+    storage: BaseStorage, study: int, number: int, reservation: Reservation, known: Sequence[FrozenTrial]
+) -> bool:
+    """Whether another trial has reserved the same configuration at the same time, and keeps it.
+
+    known: the trials that the reservation took into account; one that held the configuration already is no rival. The
+    trial with the lower number keeps the configuration if it can, that is if the other one looks once more, too, and
+    gives it up.
+    """
+    seen = {t.number for t in known if _holds(t, reservation)}
+    until = time.monotonic() + PATIENCE
+    while reservation.config:
+        trials = storage.get_all_trials(study, deepcopy=False)
+        if free(storage, trials):  # or see that they were finished just before their workers died
+            trials = storage.get_all_trials(study, deepcopy=False)
+        rivals = [t for t in trials if t.number != number and t.number not in seen and _holds(t, reservation)]
+        if not rivals:
             return False
-        if trial._trial_id in self.unreserved:
-            return False
-        if trial.params:
-            self.unreserved.add(trial._trial_id)
-        since = self.since.setdefault(trial._trial_id, time.monotonic())
-        return time.monotonic() - since < PATIENCE
+        if time.monotonic() > until or any(t.number < number or t.state.is_finished() for t in rivals):
+            return True
+        time.sleep(PAUSES[1])
+    return False
+
+
+def _holds(trial: FrozenTrial, reservation: Reservation) -> bool:
+    """Whether a trial tries or has tried what is reserved; one whose worker died on the way does not."""
+    held = Reservation.of(trial)
+    return held is not None and held.config == reservation.config and not _died(trial)
+
+
+def _died(trial: FrozenTrial) -> bool:
+    """Whether a failed trial was ended by the death of its worker."""
+    return trial.state == TrialState.FAIL and ENDED not in trial.system_attrs
+
+
+def free(storage: BaseStorage, trials: Sequence[FrozenTrial]) -> bool:
+    """Mark trials as failed whose process on this machine has ended; whether there were any.
+
+    Where Optuna has a heartbeat, it does so itself, and calls what the user wants to be called then.
+    """
+    dead = [] if has_heartbeat(storage) else [t for t in trials if is_dead(t)]
+    for trial in dead:
+        with suppress(RuntimeError):  # another worker was faster
+            storage.set_trial_state_values(trial._trial_id, TrialState.FAIL)
+    return bool(dead)
+
+
+def is_dead(trial: FrozenTrial) -> bool:
+    """Whether a running trial has a worker that certainly died."""
+    if trial.state != TrialState.RUNNING:
+        return False
+    reservation = Reservation.of(trial)
+    return reservation is not None and reservation.worker is not None and reservation.worker.has_ended()
 
 
 # -- the other trials ----------------------------------------------------------------------------------------
@@ -119,18 +215,19 @@ def others(trials: Sequence[FrozenTrial], number: int, direction: str) -> list[O
     """All trials that count, except the one with this number.
 
     Complete trials have a loss. Running, queued and pruned ones were tried, but have none. Failed trials count, too. If
-    the worker died, however, the first such trial of a configuration does not count, so that it is tried again.
+    the worker died, however, the trial does not count, so that its configuration is tried again, unless the objective
+    had begun and so many workers died of it that it may be the reason.
     """
     found: list[Other] = []
-    died: set[str] = set()
+    died: Counter[str] = Counter()
     for trial in trials:
         other = Other.of(trial, direction)
         if trial.number == number or not other.config:
             continue
-        if other.reservation and trial.state == TrialState.FAIL and ENDED not in trial.system_attrs:
+        if other.reservation and _died(trial):
             key = json.dumps(other.reservation.config, sort_keys=True)
-            if key not in died:
-                died.add(key)
+            died[key] += bool(trial.params)
+            if died[key] < DEATHS:
                 continue
         found.append(other)
     return found

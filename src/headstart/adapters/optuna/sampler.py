@@ -10,6 +10,7 @@ import threading
 import zlib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 from optuna import Study
@@ -23,10 +24,18 @@ from headstart._support.log import log
 from headstart.adapters.optuna.attributes import CHANGED, ENDED, ORIGIN, RESERVATION, START, STARTS, features_in
 from headstart.adapters.optuna.distributions import fitted
 from headstart.adapters.optuna.past import Past
-from headstart.adapters.optuna.reservations import NOTHING, Reservation, Turns
+from headstart.adapters.optuna.reservations import (
+    NOTHING,
+    Reservation,
+    free,
+    is_lost,
+    may_have_been_passed,
+    wait_for_turn,
+)
 from headstart.adapters.optuna.search import Known, Search, Settings
 from headstart.adapters.optuna.storages import direction_of
 from headstart.adapters.optuna.trials import is_queued
+from headstart.adapters.optuna.workers import heartbeat, this_worker
 from headstart.errors import ArgumentError, SpaceError
 from headstart.history import Features
 from headstart.space import as_space
@@ -54,6 +63,7 @@ class HeadstartSampler(BaseSampler):
     rename: new names of past parameters, old name → new name. fill: values for parameters that past runs lack.
     seed: by default it is derived from the study's name, so that all workers agree on it.
     independent_sampler: samples parameters that are not known yet (default: at random).
+    skip_damaged: leave out past studies and trials that cannot be read, instead of raising an error.
     """
 
     def __init__(
@@ -71,9 +81,10 @@ class HeadstartSampler(BaseSampler):
         fill: Mapping[str, Any] | None = None,
         seed: int | None = None,
         independent_sampler: BaseSampler | None = None,
+        skip_damaged: bool = False,
     ) -> None:
         self._start = as_start(past) or as_start(init)
-        self._past = None if past is None or as_start(past) else Past.of(past, studies, rename)
+        self._past = None if past is None or as_start(past) else Past.of(past, studies, rename, skip_damaged)
         if self._past is None and studies is not None:
             kind = "None" if past is None else "a Start"
             raise ArgumentError(f"past is {kind}, which has no studies to choose from", "leave out {studies}")
@@ -97,12 +108,11 @@ class HeadstartSampler(BaseSampler):
     def _reset(self) -> None:
         """Clear everything that a copy of the sampler can find again."""
         self._lock = threading.RLock()
-        self._turns = Turns()
         self._search: tuple[BaseStorage, int, Search] | None = None
         self._reservations: dict[int, tuple[BaseStorage, Reservation]] = {}  # by trial id
 
     def __getstate__(self) -> dict[str, Any]:
-        cleared = ("_lock", "_turns", "_search", "_reservations")
+        cleared = ("_lock", "_search", "_reservations")
         return {name: value for name, value in vars(self).items() if name not in cleared}
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
@@ -178,17 +188,33 @@ class HeadstartSampler(BaseSampler):
     def _reserve(self, study: Study, trial: FrozenTrial) -> Reservation:
         storage, reservation = study._storage, NOTHING
         try:
-            with self._lock:
-                search = self._search_for(study)
-                search.prepare(storage.get_all_trials(study._study_id, deepcopy=False))
-            trials = self._turns.wait(storage, study._study_id, trial.number)
-            with self._lock:
-                reservation = search.propose(trials, trial.number)
-        finally:  # even after an error, so that no other trial waits for this one
-            if reservation.start is not None:
-                storage.set_trial_user_attr(trial._trial_id, START, reservation.start)
-            storage.set_trial_system_attr(trial._trial_id, RESERVATION, reservation.to_json())
+            with heartbeat(study, trial):
+                with self._lock:
+                    search = self._search_for(study)
+                    search.prepare(storage.get_all_trials(study._study_id, deepcopy=False))
+                while True:
+                    reservation, known = self._proposed(search, study, trial)
+                    if not may_have_been_passed(trial):
+                        break
+                    if not is_lost(storage, study._study_id, trial.number, reservation, known):
+                        break
+        except BaseException:  # so that no other trial waits for this one
+            storage.set_trial_system_attr(trial._trial_id, RESERVATION, NOTHING.to_json())
+            raise
+        if reservation.start is not None:
+            storage.set_trial_user_attr(trial._trial_id, START, reservation.start)
         return reservation
+
+    def _proposed(self, search: Search, study: Study, trial: FrozenTrial) -> tuple[Reservation, list[FrozenTrial]]:
+        """A reservation for the trial, stored when it is the trial's turn, and the trials that it knows of."""
+        storage = study._storage
+        trials = wait_for_turn(storage, study._study_id, trial.number)
+        if free(storage, trials):
+            trials = storage.get_all_trials(study._study_id, deepcopy=False)
+        with self._lock:
+            reservation = replace(search.propose(trials, trial.number), worker=this_worker(study))
+        storage.set_trial_system_attr(trial._trial_id, RESERVATION, reservation.to_json())
+        return reservation, trials
 
     def _search_for(self, study: Study) -> Search:
         """The search of this study. The history is read when the study's first trial begins."""

@@ -1,4 +1,4 @@
-"""Optuna's storages, opened for reading. Nothing is created, and every problem is an error of one sentence."""
+"""Optuna's storages, opened for reading. Nothing is written, and every problem is an error of one sentence."""
 
 from __future__ import annotations
 
@@ -12,13 +12,16 @@ from typing import Any
 
 import sqlalchemy
 from optuna import Study
-from optuna.storages import BaseStorage, JournalStorage, RDBStorage
+from optuna.storages import BaseStorage, RDBStorage
 from optuna.storages.journal import JournalFileBackend
 from optuna.study import StudyDirection
 
 from headstart._support.wording import closest, some
-from headstart.adapters.optuna.trials import PastTrial, backend, read_trials
-from headstart.errors import ArgumentError, EmptyHistoryError, FormatError, MissingPackageError
+from headstart.adapters.optuna.damage import Damage
+from headstart.adapters.optuna.databases import file_of, hidden, open_database
+from headstart.adapters.optuna.journals import open_journal
+from headstart.adapters.optuna.trials import Found, PastTrial, backend, read_studies, read_trials
+from headstart.errors import ArgumentError, EmptyHistoryError, FormatError
 
 SCHEMES = ("sqlite", "postgresql", "mysql", "mariadb", "oracle", "mssql")
 NO_STORAGE = "create it with optuna.create_study(storage=...), or pass {past}None to search without past runs"
@@ -59,16 +62,17 @@ def is_past(past: Any) -> bool:
 
 
 @contextmanager
-def opened(past: Any, patterns: str | Sequence[str] | None = None) -> Iterator[list[PastStudy]]:
+def opened(
+    past: Any, patterns: str | Sequence[str] | None = None, damage: Damage | None = None
+) -> Iterator[list[PastStudy]]:
     """The past studies, sorted by name. Connections opened for them are closed afterwards."""
-    with ExitStack() as stack:
-        try:
-            studies = [study for part in _parts(past) for study in _studies(part, stack)]
-            if not studies:
-                raise EmptyHistoryError(f"{describe(past)} holds no study")
-            yield sorted(_matching(studies, patterns, past), key=lambda study: study.name)
-        except sqlalchemy.exc.OperationalError as error:
-            raise _unreadable(past, error) from error
+    damage = damage or Damage(describe(past))
+    with ExitStack() as stack, damage.anywhere():
+        studies = [study for part in _parts(past) for study in _studies(part, stack, damage)]
+        if not studies:
+            skipped = f": {'; '.join(damage.lines())}" if damage.parts else ""
+            raise EmptyHistoryError(f"{describe(past)} holds no study{skipped}")
+        yield sorted(_matching(studies, patterns, past), key=lambda study: study.name)
 
 
 def _parts(past: Any) -> list[Any]:
@@ -82,30 +86,26 @@ def _parts(past: Any) -> list[Any]:
     return parts
 
 
-def _studies(part: Any, stack: ExitStack) -> list[PastStudy]:
+def _studies(part: Any, stack: ExitStack, damage: Damage) -> list[PastStudy]:
     if isinstance(part, Study):
-        return [_past_study(part._storage, part._study_id, part.study_name, part.directions, part.user_attrs)]
+        found = [Found(part._study_id, part.study_name, tuple(part.directions), part.user_attrs)]
+        return [_past_study(part._storage, study, damage) for study in found]
     if isinstance(part, (str, os.PathLike)):
-        storage = stack.enter_context(open_storage(os.fspath(part)))
+        storage = stack.enter_context(open_storage(os.fspath(part), damage))
     elif isinstance(part, BaseStorage):
         storage = part
     else:
         raise ArgumentError(f"past must consist of storages and studies, but got {type(part).__name__}: {part!r:.80}")
-    return [
-        _past_study(storage, study._study_id, study.study_name, study.directions, study.user_attrs)
-        for study in storage.get_all_studies()
-    ]
+    return [_past_study(storage, study, damage) for study in read_studies(storage, damage)]
 
 
-def _past_study(
-    storage: BaseStorage, number: int, name: str, directions: Sequence[StudyDirection], attributes: Mapping[str, Any]
-) -> PastStudy:
-    ways = tuple(map(_direction, directions))
+def _past_study(storage: BaseStorage, study: Found, damage: Damage) -> PastStudy:
+    ways = tuple(map(_direction, study.directions))
 
     def trials() -> list[PastTrial]:
-        return read_trials(storage, number, ways[0])
+        return read_trials(storage, study.id, study.name, ways[0], damage)
 
-    return PastStudy(name, ways, dict(attributes), place(storage), trials)
+    return PastStudy(study.name, ways, dict(study.attributes), place(storage), trials)
 
 
 def _matching(studies: list[PastStudy], patterns: str | Sequence[str] | None, past: Any) -> list[PastStudy]:
@@ -130,16 +130,15 @@ def no_study(past: Any, name: str, names: Sequence[str]) -> str:
 
 
 @contextmanager
-def open_storage(where: str) -> Iterator[BaseStorage]:
-    """An existing storage, given as a database URL, an SQLite file or a journal file."""
-    storage = _open_url(where) if "://" in where else _open_file(Path(where))
-    try:
-        yield storage
-    except sqlalchemy.exc.OperationalError as error:
-        raise _unreadable(where, error) from error
-    finally:
-        if isinstance(storage, RDBStorage):
-            storage.engine.dispose()
+def open_storage(where: str, damage: Damage) -> Iterator[BaseStorage]:
+    """An existing storage, given as a database URL, an SQLite file or a journal file, for reading only."""
+    with damage.anywhere():
+        storage = _open_url(where) if "://" in where else _open_file(Path(where), damage)
+        try:
+            yield storage
+        finally:
+            if isinstance(storage, RDBStorage):
+                storage.engine.dispose()
 
 
 def _open_url(where: str) -> BaseStorage:
@@ -154,10 +153,10 @@ def _open_url(where: str) -> BaseStorage:
     file = url.database if scheme == "sqlite" else None
     if file and not file.startswith(("file:", ":memory:")) and not Path(file).is_file():
         raise FormatError(f"there is no storage {where}: the file {file} does not exist", NO_STORAGE)
-    return _open_database(where)
+    return open_database(where)
 
 
-def _open_file(path: Path) -> BaseStorage:
+def _open_file(path: Path, damage: Damage) -> BaseStorage:
     if not path.is_file():
         raise FormatError(
             f"there is no storage {str(path)!r}: it is neither a URL such as sqlite:///runs.db nor a file"
@@ -165,54 +164,13 @@ def _open_file(path: Path) -> BaseStorage:
     with path.open("rb") as file:
         head = file.read(16)
     if head.startswith(b"SQLite format 3"):
-        return _open_database(f"sqlite:///{path}")
+        return open_database(f"sqlite:///{path}")
     if head and not head.startswith(b"{"):
         raise FormatError(f"{path} is not an Optuna storage: it is neither an SQLite database nor a journal")
-    try:
-        return JournalStorage(JournalFileBackend(str(path)))
-    except (LookupError, AssertionError, AttributeError, TypeError, ValueError) as error:  # raised by replaying it
-        raise FormatError(f"{path} is not an Optuna journal, or it is damaged ({error!r:.80})") from error
-
-
-def _open_database(url: str) -> RDBStorage:
-    """A database that has Optuna's tables. RDBStorage itself would create them."""
-    try:
-        engine = sqlalchemy.create_engine(url)
-    except ImportError as error:
-        problem = f"{hidden(url)} needs a database driver that is not installed: {error}"
-        raise MissingPackageError(problem, name=error.name) from error
-    except sqlalchemy.exc.NoSuchModuleError as error:
-        raise ArgumentError(f"{hidden(url)} needs a database driver that is unknown: {error}") from error
-    try:
-        if not sqlalchemy.inspect(engine).has_table("studies"):
-            raise FormatError(f"{hidden(url)} is not an Optuna storage: it has no table of studies")
-        return RDBStorage(url)
-    except sqlalchemy.exc.OperationalError as error:
-        raise _unreadable(url, error) from error
-    except sqlalchemy.exc.DatabaseError as error:
-        raise FormatError(f"{hidden(url)} cannot be read as a database: {error.orig}") from error
-    except RuntimeError as error:  # another version of Optuna made the tables
-        raise FormatError(f"{hidden(url)} cannot be read by this version of Optuna: {error}") from error
-    finally:
-        engine.dispose()
-
-
-def _unreadable(past: Any, error: sqlalchemy.exc.OperationalError) -> FormatError:
-    reason = " ".join(str(error.orig).split())
-    if "locked" in reason:
-        return FormatError(f"{describe(past)} is locked by another program", "try again when it has finished writing")
-    return FormatError(f"{describe(past)} cannot be read: {reason}")
+    return open_journal(path, damage)
 
 
 # -- names of storages, for messages and for comparing -------------------------------------------------------
-
-
-def hidden(url: str) -> str:
-    """A URL without its password."""
-    try:
-        return sqlalchemy.engine.make_url(url).render_as_string(hide_password=True)
-    except sqlalchemy.exc.ArgumentError:
-        return url
 
 
 def describe(past: Any) -> str:
@@ -234,8 +192,8 @@ def place(storage: BaseStorage) -> str:
         url = inner.engine.url
         if url.get_backend_name() != "sqlite":
             return url.render_as_string(hide_password=True)
-        if url.database and url.database != ":memory:":
-            return f"sqlite:///{Path(url.database).resolve()}"
+        if file := file_of(url):
+            return f"sqlite:///{Path(file).resolve()}"
     if isinstance(inner, JournalFileBackend):
         return str(Path(inner._file_path).resolve())  # Optuna has no public access to the path
     return f"{type(storage).__name__} {id(storage)}"

@@ -26,9 +26,11 @@ from headstart._support.files import writable
 from headstart._support.log import log
 from headstart._support.wording import counted
 from headstart.adapters.optuna.attributes import ORIGIN, RUN, TASK
+from headstart.adapters.optuna.damage import Damage
+from headstart.adapters.optuna.databases import hidden
 from headstart.adapters.optuna.distributions import to_distributions
 from headstart.adapters.optuna.reading import read
-from headstart.adapters.optuna.storages import hidden, open_storage
+from headstart.adapters.optuna.storages import open_storage
 from headstart.errors import ArgumentError, EmptyHistoryError, FormatError
 from headstart.history import History, Reading
 from headstart.space import Space
@@ -117,6 +119,7 @@ def read_store(
         attributes=attributes,
         rename=how.rename,
         fill=how.fill,
+        skip_damaged=how.skip_damaged,
     )
 
 
@@ -130,11 +133,11 @@ def created(where: str) -> BaseStorage:
         writable(path)
     if path is not None and path.suffix.lower() == JOURNAL and "://" not in where:
         if not is_blank(where):
-            with open_storage(where):  # rejects files of another kind
+            with open_storage(where, Damage(hidden(where))):  # rejects files of another kind
                 pass
         return JournalStorage(JournalFileBackend(str(path)))
     if not is_blank(where):
-        with open_storage(where):
+        with open_storage(where, Damage(hidden(where))):
             pass
     url = where if "://" in where else f"sqlite:///{path}"
     options = {"connect_args": {"timeout": PATIENCE}} if path is not None else None

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from headstart._support.files import read_arrays, write_arrays
+from headstart._support.files import read_arrays, understanding, write_arrays
 from headstart._support.types import Array, Mask
 from headstart.datasets.naming import described, named
 from headstart.datasets.siamese.networks import Recipe, Wing, new_wing, torch
@@ -90,7 +90,7 @@ class Model:
         header, arrays = read_arrays(path, "a model of headstart")
         if header.get("format") != FORMAT or header.get("version") != 1:
             raise FormatError(f"{path} is not a model of headstart, or it is of an unknown version")
-        try:
+        with understanding(f"{path} is a damaged model"):
             recipe = Recipe(**header["recipe"])
             embeddings = np.asarray(arrays.pop("embeddings"), dtype=float)
             if embeddings.shape != (len(header["names"]), recipe.size) or not np.isfinite(embeddings).all():
@@ -98,8 +98,6 @@ class Model:
             curve = Curve.of([tuple(row) for row in arrays.pop("curve")])
             wing = _wing_with(recipe, {name.removeprefix("weights "): array for name, array in arrays.items()})
             return cls(wing, dict(zip(header["names"], embeddings, strict=True)), curve, dict(header["info"]))
-        except (KeyError, TypeError, ValueError, RuntimeError) as error:
-            raise FormatError(f"{path} is a damaged model: {error}") from error
 
 
 def _wing_with(recipe: Recipe, weights: Weights) -> Wing:

@@ -9,6 +9,7 @@ import json
 import os
 import re
 from array import array
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -189,7 +190,7 @@ class _Lines:
 
 
 def _check_header(header: Sequence[str], name: str) -> None:
-    if twice := [column for column in header if column and header.count(column) > 1]:
+    if twice := [column for column, times in Counter(header).items() if column and times > 1]:
         raise HistoryError(f"{name} has the column {twice[0]!r} more than once")
 
 

@@ -37,6 +37,7 @@ class Source:
 
 
 TABLE = Source()
+MOST = 2**53  # the highest count; beyond it, floats skip whole numbers
 
 
 # -- reading -------------------------------------------------------------------------------------------------
@@ -65,7 +66,8 @@ def read_frame(
     by_task, unused = _read_features(features, set(tasks))
     skipped = [f"{counted(int(bad.sum()), 'value')} of {name!r} where it is inactive" for name, bad in surplus.items()]
     skipped += [f"the column {name!r} ({why})" for name, why in others.items()]
-    if unused_columns := [str(c) for c in frame.columns if c not in {*how.columns.values(), *space, *others}]:
+    used = {*how.columns.values(), *space, *others}
+    if unused_columns := [str(c) for c in frame.columns if c not in used]:
         skipped.append(f"the columns {some(unused_columns)}")
     if dropped is not None:
         skipped.append(str(dropped).replace(" cannot be used:", ":"))
@@ -211,10 +213,10 @@ def _numbers(frame: pd.DataFrame, column: str, source: Source) -> Array:
 
 def _counts(frame: pd.DataFrame, column: str, source: Source) -> npt.NDArray[np.int64]:
     numbers = _numbers(frame, column, source)
-    bad = ~((numbers >= 1) & (numbers == np.rint(numbers)))
+    bad = ~((numbers >= 1) & (numbers <= MOST) & (numbers == np.rint(numbers)))
     if bad.any():
         where, more = source.first_cell(bad, column)
-        raise HistoryError(f"{where}: a count must be a whole number of at least 1, but got {numbers[bad][0]:g}{more}")
+        raise HistoryError(f"{where}: a count must be a whole number from 1 to 2^53, but got {numbers[bad][0]:g}{more}")
     return numbers.astype(np.int64)
 
 

@@ -18,15 +18,17 @@ import pyarrow.parquet as pq
 
 from headstart import __version__
 from headstart._support.direction import checked_direction
-from headstart._support.files import existing, replacing
+from headstart._support.files import existing, replacing, understanding
 from headstart._support.types import Array
 from headstart.errors import FormatError
 from headstart.history.evaluations import Evaluations, turned_by_task
-from headstart.history.formats.frames import result_columns
+from headstart.history.formats.frames import MOST, result_columns
 from headstart.space import Categorical, Int, Space
 
 _KEY = b"headstart"
 _FORMAT = 2  # of files in which tasks have directions of their own; all others are written in format 1
+_CELLS = 10_000_000  # values that a file may always hold
+_PER_BYTE = 16  # and for each of its bytes; a history of real runs needs several bytes for each row
 
 
 def write(runs: Evaluations, path: str | os.PathLike[str]) -> None:
@@ -77,19 +79,42 @@ def read(path: str | os.PathLike[str]) -> Evaluations:
     if path.suffix == ".csv":
         raise FormatError(f"{path.name} is a CSV file", "read it with History.from_csv")
     try:
-        table = pq.read_table(path)
-    except (pa.ArrowException, OSError) as error:
+        file = pq.ParquetFile(path)
+        header = _read_header(file.schema_arrow, path.name)
+        with understanding(f"{path.name} is damaged"):
+            space = Space.from_json(header["space"])
+            columns = _columns(file, space, path.stat().st_size)
+        table = pq.read_table(path, columns=columns, read_dictionary=[c for c in columns if _is_text(file, c)])
+    except (pa.ArrowException, OSError, UnicodeError) as error:  # the last for names of columns
         reason = "it is empty" if not path.stat().st_size else str(error)
         raise FormatError(f"{path.name} is not a Parquet file, is damaged or was cut off ({reason})") from error
-    header = _read_header(table, path.name)
-    try:
-        return _read_evaluations(table, header)
-    except (KeyError, TypeError, ValueError, AttributeError, pa.ArrowException) as error:
-        raise FormatError(f"{path.name} is damaged: {error}") from error
+    with understanding(f"{path.name} is damaged"):
+        return _read_evaluations(table, header, space)
 
 
-def _read_header(table: pa.Table, name: str) -> dict[str, Any]:
-    raw = (table.schema.metadata or {}).get(_KEY)
+def _columns(file: pq.ParquetFile, space: Space, size: int) -> list[str]:
+    """The columns to read. They are checked before a small file can fill the memory: a run of equal values is short."""
+    names = file.schema_arrow.names
+    needed = ["task", "value", "count", *(f"config.{name}" for name in space)]
+    if absent := [name for name in needed if name not in names]:
+        raise FormatError(f"it has no column {absent[0]!r}")
+    columns = [*needed, *(["cost"] if "cost" in names else [])]
+    if nested := [name for name in columns if pa.types.is_nested(file.schema_arrow.field(name).type)]:
+        raise FormatError(f"its column {nested[0]!r} is nested")
+    cells = file.metadata.num_rows * len(columns)
+    if cells > max(_CELLS, _PER_BYTE * size):
+        raise FormatError(f"it claims {cells:,} values in {size:,} bytes, more than headstart reads from such a file")
+    return columns
+
+
+def _is_text(file: pq.ParquetFile, name: str) -> bool:
+    kind = file.schema_arrow.field(name).type
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_binary(kind))
+
+
+def _read_header(schema: pa.Schema, name: str) -> dict[str, Any]:
+    raw = (schema.metadata or {}).get(_KEY)
     if raw is None:
         raise FormatError(
             f"{name} is a Parquet file, but not a history saved by headstart",
@@ -97,7 +122,7 @@ def _read_header(table: pa.Table, name: str) -> dict[str, Any]:
         )
     try:
         header = json.loads(raw)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise FormatError(f"{name} is damaged: its header is not JSON ({error})") from error
     found = header.get("format") if isinstance(header, dict) else None
     if not isinstance(found, int) or isinstance(found, bool):
@@ -111,15 +136,15 @@ def _read_header(table: pa.Table, name: str) -> dict[str, Any]:
     needed = ("space", "direction", "features", "info", "notes")
     if absent := [key for key in needed if key not in header]:
         raise FormatError(f"{name} is damaged: its header has no {absent[0]!r}")
+    if not isinstance(header["notes"], list) or not all(isinstance(note, str) for note in header["notes"]):
+        raise FormatError(f"{name} is damaged: the notes in its header are not text")
+    if not isinstance(header["info"], dict) or not isinstance(header["features"], dict):
+        raise FormatError(f"{name} is damaged: the info or the features in its header are not an object")
     return dict(header)
 
 
-def _read_evaluations(table: pa.Table, header: dict[str, Any]) -> Evaluations:
+def _read_evaluations(table: pa.Table, header: dict[str, Any], space: Space) -> Evaluations:
     direction = checked_direction(header["direction"])
-    space = Space.from_json(header["space"])
-    needed = ["task", "value", "count", *(f"config.{name}" for name in space)]
-    if absent := [name for name in needed if name not in table.column_names]:
-        raise FormatError(f"it has no column {absent[0]!r}")
     V = np.column_stack([_read_parameter(table, name, space) for name in space])
     directions = {str(task): checked_direction(own) for task, own in header.get("directions", {}).items()}
     tasks = _task_names(table)
@@ -140,9 +165,9 @@ def _read_evaluations(table: pa.Table, header: dict[str, Any]) -> Evaluations:
 
 def _counts(table: pa.Table) -> npt.NDArray[np.int64]:
     counts = _floats(table, "count")
-    bad = ~((counts >= 1) & (counts == np.rint(counts)))
+    bad = ~((counts >= 1) & (counts <= MOST) & (counts == np.rint(counts)))
     if bad.any():
-        raise FormatError(f"a count must be a whole number of at least 1, but one is {counts[bad][0]:g}")
+        raise FormatError(f"a count must be a whole number from 1 to 2^53, but one is {counts[bad][0]:g}")
     return counts.astype(np.int64)
 
 
@@ -155,16 +180,33 @@ def _features(by_task: Any) -> Any:
 
 
 def _task_names(table: pa.Table) -> npt.NDArray[Any]:
-    column = table["task"]
+    column = _dictionary(table["task"])
     if column.null_count:
         raise FormatError("an evaluation has no task")
-    return np.asarray(column.cast(pa.string()).to_numpy(), dtype=object)
+    names = np.array([_text(name) for name in column.dictionary.to_pylist()], dtype=object)
+    return np.asarray(names[column.indices.to_numpy(zero_copy_only=False)], dtype=object)
+
+
+def _text(name: Any) -> str:
+    if not isinstance(name, str):
+        raise FormatError(f"the name of a task is {name!r:.40}, not text")
+    return name
+
+
+def _dictionary(column: pa.ChunkedArray) -> pa.DictionaryArray:
+    """A column as its distinct values and, for each row, which of them it holds."""
+    encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+    whole = encoded.combine_chunks()
+    if isinstance(whole, pa.ChunkedArray):  # older versions of pyarrow keep the chunks
+        whole = pa.concat_arrays(whole.chunks)
+    return whole
 
 
 def _floats(table: pa.Table, name: str) -> Array:
     column = table[name]
     if not (pa.types.is_floating(column.type) or pa.types.is_integer(column.type)):
-        raise FormatError(f"the column {name!r} holds {column.type}, not numbers")
+        kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+        raise FormatError(f"the column {name!r} holds {kind}, not numbers")
     return np.asarray(column.cast(pa.float64()).to_numpy(), dtype=float)
 
 
@@ -172,10 +214,7 @@ def _read_parameter(table: pa.Table, name: str, space: Space) -> Array:
     parameter = space[name]
     if not isinstance(parameter, Categorical):
         return _floats(table, f"config.{name}")
-    column = table[f"config.{name}"].combine_chunks()
-    if isinstance(column, pa.ChunkedArray):  # older versions of pyarrow keep the chunks
-        column = pa.concat_arrays(column.chunks)
-    column = column if isinstance(column, pa.DictionaryArray) else column.dictionary_encode()
+    column = _dictionary(table[f"config.{name}"])
     positions = {label: i for i, label in enumerate(_labels(parameter))}
     labels = column.dictionary.to_pylist()
     if unknown := [label for label in labels if label not in positions]:

@@ -1,0 +1,90 @@
+"""Eight workers on one study with an objective that costs nothing: is anything tried twice, and is it faster than one?
+
+python benchmarks/stress_workers.py [--trials 1000] [--storages sqlite journal postgresql] [--seed 0]
+
+Trials per second, from the first to the last finished trial, of HeadstartSampler and of Optuna's TPESampler. "Twice"
+counts configurations that two finished trials have in common.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import tempfile
+import time
+import warnings
+from collections import Counter
+from pathlib import Path
+
+import optuna
+from optuna.trial import TrialState
+
+import headstart as hs
+from stress_kills import SPACE, STARTS, STORAGES, Outcome, fork, opened, place, run_alone
+
+WORKERS = (1, 8)
+
+
+def objective(trial: optuna.Trial) -> float:
+    x, y = trial.suggest_float("x", 0, 1), trial.suggest_float("y", 1e-3, 1e3, log=True)
+    return (x - 0.3) ** 2 + abs(y - 1) / 1000 + (trial.suggest_categorical("kind", ["a", "b"]) == "b")
+
+
+def sampler(kind: str, seed: int) -> optuna.samplers.BaseSampler:
+    if kind == "TPESampler":
+        return optuna.samplers.TPESampler()
+    return hs.optuna.HeadstartSampler(hs.Start(SPACE, SPACE.sample(STARTS, seed=seed)))
+
+
+def work(where: str, name: str, kind: str, trials: int, seed: int) -> None:
+    study = optuna.load_study(storage=opened(where), study_name=name, sampler=sampler(kind, seed))
+    study.optimize(objective, n_trials=trials)
+
+
+def one_study(where: str, name: str, kind: str, workers: int, trials: int, seed: int) -> tuple[float, Outcome]:
+    """Trials per second, and what was tried twice."""
+    run_alone(lambda: optuna.create_study(storage=opened(where), study_name=name))
+    begin = time.monotonic()
+    pids = [fork(work, where, name, kind, trials // workers, seed) for _ in range(workers)]
+    codes = [os.waitpid(pid, 0)[1] for pid in pids]
+    seconds = time.monotonic() - begin
+    found = run_alone(lambda: counted(where, name))
+    if any(codes):
+        raise SystemExit(f"a worker failed on {name}")
+    return found.finished / seconds, found
+
+
+def counted(where: str, name: str) -> Outcome:
+    trials = optuna.load_study(storage=opened(where), study_name=name).get_trials(
+        deepcopy=False, states=[TrialState.COMPLETE]
+    )
+    times = Counter(tuple(sorted(t.params.items())) for t in trials)
+    return Outcome(finished=len(trials), twice=sum(n > 1 for n in times.values()))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--trials", type=int, default=1000, help="of eight workers; one worker runs an eighth")
+    parser.add_argument("--storages", nargs="+", choices=STORAGES, default=STORAGES)
+    parser.add_argument("--seed", type=int, default=0)
+    args = parser.parse_args()
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    warnings.filterwarnings("ignore", "The value of `grace_period`")
+    hs.optuna.HeadstartSampler(None, n_init=2, space=SPACE)
+    warm_up = optuna.create_study(sampler=hs.optuna.HeadstartSampler(None, n_init=2))
+    warm_up.optimize(objective, n_trials=4)  # loads what is imported on first use
+    print("| storage | sampler | workers | trials | twice | trials per second |")
+    print("| --- | --- | --: | --: | --: | --: |")
+    for kind in args.storages:
+        with tempfile.TemporaryDirectory() as folder, place(kind, Path(folder)) as where:
+            for name in ("HeadstartSampler", "TPESampler"):
+                for workers in WORKERS:
+                    trials = args.trials if workers > 1 else max(args.trials // 8, 1)
+                    speed, found = one_study(where, f"{name}-{workers}", name, workers, trials, args.seed)
+                    print(
+                        f"| {kind} | {name} | {workers} | {found.finished} | {found.twice} | {speed:.1f} |", flush=True
+                    )
+
+
+if __name__ == "__main__":
+    main()

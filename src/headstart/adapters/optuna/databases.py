@@ -1,0 +1,114 @@
+"""Databases with Optuna's studies, opened so that nothing can be written to them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
+
+import sqlalchemy
+from optuna.storages import RDBStorage
+
+from headstart.adapters.optuna.damage import reason, unreadable
+from headstart.errors import ArgumentError, FormatError, MissingPackageError
+
+# What tells Optuna's database from any other that happens to have studies: tables and their columns.
+TABLES = {
+    "studies": {"study_id", "study_name"},
+    "study_directions": {"study_id", "objective", "direction"},
+    "trials": {"trial_id", "study_id", "state"},
+    "trial_params": {"trial_id", "param_name", "param_value", "distribution_json"},
+    "version_info": {"schema_version", "library_version"},
+    "alembic_version": {"version_num"},
+}
+FILLED = ("version_info", "alembic_version")  # Optuna would fill them
+
+
+def open_database(where: str) -> RDBStorage:
+    """An existing database of Optuna, for reading only."""
+    url = sqlalchemy.engine.make_url(where)
+    try:
+        return _opened(read_only(url), where)
+    except sqlalchemy.exc.OperationalError as error:
+        # A writer that was killed left a half-written page. SQLite repairs that before it reads, which is writing.
+        if url.get_backend_name() != "sqlite" or "readonly" not in str(error.orig):
+            raise unreadable(hidden(where), error) from error
+    try:
+        return _opened(read_only(url, "rw"), where)
+    except sqlalchemy.exc.OperationalError as error:
+        raise unreadable(hidden(where), error) from error
+
+
+def _opened(url: sqlalchemy.URL, where: str) -> RDBStorage:
+    try:
+        engine = sqlalchemy.create_engine(url)
+    except ImportError as error:
+        problem = f"{hidden(where)} needs a database driver that is not installed: {error}"
+        raise MissingPackageError(problem, name=error.name) from error
+    except sqlalchemy.exc.NoSuchModuleError as error:
+        raise ArgumentError(f"{hidden(where)} needs a database driver that is unknown: {error}") from error
+    try:
+        _check_tables(engine, hidden(where))
+        # Without what was checked, RDBStorage would create it.
+        storage = RDBStorage(url.render_as_string(hide_password=False), skip_table_creation=True)
+    except sqlalchemy.exc.OperationalError:
+        raise
+    except sqlalchemy.exc.SQLAlchemyError as error:
+        raise FormatError(f"{hidden(where)} cannot be read as a database: {reason(error)}") from error
+    except RuntimeError as error:  # another version of Optuna made the tables
+        raise FormatError(f"{hidden(where)} cannot be read by this version of Optuna: {error}") from error
+    finally:
+        engine.dispose()
+    if url.get_backend_name() == "postgresql":
+        sqlalchemy.event.listen(storage.engine, "begin", _read_only_transaction)
+    return storage
+
+
+def _read_only_transaction(connection: sqlalchemy.Connection) -> None:
+    connection.exec_driver_sql("SET TRANSACTION READ ONLY")
+
+
+def _check_tables(engine: sqlalchemy.Engine, where: str) -> None:
+    there = sqlalchemy.inspect(engine)
+    for table, columns in TABLES.items():
+        if not there.has_table(table):
+            raise FormatError(f"{where} is not an Optuna storage: it has no table of {table.replace('_', ' ')}")
+        missing = columns - {column["name"] for column in there.get_columns(table)}
+        if missing:
+            raise FormatError(
+                f"{where} is not an Optuna storage that this version of Optuna can read: "
+                f"its table {table} has no column {min(missing)}"
+            )
+    with engine.connect() as connection:
+        for table in FILLED:
+            if connection.execute(sqlalchemy.text(f"SELECT 1 FROM {table}")).first() is None:
+                raise FormatError(f"{where} is not a complete Optuna storage: its table {table} is empty")
+
+
+# -- URLs ------------------------------------------------------------------------------------------------------
+
+
+def read_only(url: sqlalchemy.URL, mode: str = "ro") -> sqlalchemy.URL:
+    """The same database, opened by SQLite in this mode; other databases are asked for it in each transaction."""
+    file = url.database
+    if url.get_backend_name() != "sqlite" or not file or file.startswith(":memory:"):
+        return url
+    if file.startswith("file:"):
+        return url if url.query.get("mode") == "memory" else url.update_query_dict({"mode": mode})
+    return url.set(database=Path(file).absolute().as_uri()).update_query_dict({"mode": mode, "uri": "true"})
+
+
+def file_of(url: sqlalchemy.URL) -> str:
+    """The file of an SQLite database, also if the URL comes from `read_only`; empty if it has none."""
+    file = url.database or ""
+    if file.startswith("file:"):
+        file = url2pathname(urlsplit(file).path) if url.query.get("mode") != "memory" else ""
+    return "" if file.startswith(":memory:") else file
+
+
+def hidden(url: str) -> str:
+    """A URL without its password."""
+    try:
+        return sqlalchemy.engine.make_url(url).render_as_string(hide_password=True)
+    except sqlalchemy.exc.ArgumentError:
+        return url
