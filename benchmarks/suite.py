@@ -55,7 +55,7 @@ SWEEP: dict[str, tuple[str, tuple[float, ...]]] = {  # constant: its module, and
     "TYPICAL": (HYPOTHESES, (0.5, 1.0)),
     "SPREAD": (HYPOTHESES, (0.25, 1.0)),
     "CAUTION": (HYPOTHESES, (0.0, 8.0)),
-    "ODDS": (MIXTURE, (1.5, 6.0)),
+    "ODDS": (MIXTURE, (3.0, 8.0)),
     "STRENGTH": (POPULATION, (1.0, 20.0)),
     "PULL": (POPULATION, (0.0, 3.0)),
     "ROUNDS": (POPULATION, (2, 12)),

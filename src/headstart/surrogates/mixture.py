@@ -37,7 +37,7 @@ from headstart.transfer.models import TaskModels
 from headstart.transfer.population import Population
 
 QUIET = (1.0, 0.1, 0.01, 0.001)  # noise of the run, relative to that of the past tasks: values to choose from
-ODDS = 3.0  # logarithm of the odds against the run's own process before any result; see `benchmarks/suite.py --sweep`
+ODDS = 5.0  # logarithm of the odds against the run's own process before any result; see `benchmarks/suite.py --sweep`
 
 # Limits; guesses.
 TOLERANCE = 0.02  # errors of v below this count for nothing: with results that tie, a density could have any size
