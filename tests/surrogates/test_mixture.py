@@ -6,16 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.stats import multivariate_normal
+from scipy.stats import norm
 
-from headstart.surrogates import hypotheses as constants
 from headstart.surrogates import mixture as module
 from headstart.surrogates.acquisition import ei
 from headstart.surrogates.base import Acquisition
 from headstart.surrogates.gaussian import GaussianModel, GaussianPosterior
-from headstart.surrogates.hypotheses import Hypotheses, explained
-from headstart.surrogates.mixture import MixtureModel, MixturePosterior
-from headstart.surrogates.warp import Warp
+from headstart.surrogates.mixture import Hypotheses, MixtureModel, MixturePosterior
 from headstart.transfer.population import Population
 
 PLACES = np.linspace(0.1, 0.9, 9)
@@ -45,14 +42,14 @@ def trials(n: int, seed: int = 2) -> np.ndarray:
 def covariance(past: Population, A: np.ndarray, B: np.ndarray) -> np.ndarray:
     """h² φᵀΣφ + ρ κ, from the definitions."""
     phi = [np.linalg.solve(past.L, past.kernel(past.points, Z)) for Z in (A, B)]
-    return constants.BANDWIDTH * phi[0].T @ past.covariance @ phi[1] + constants.RESIDUAL * past.kernel(A, B)
+    return module.BANDWIDTH * phi[0].T @ past.covariance @ phi[1] + module.RESIDUAL * past.kernel(A, B)
 
 
 def test_predictions_are_those_of_a_gaussian_process_around_each_task(population: Population) -> None:
     X, Z = trials(6), trials(11, seed=5)
     v = np.random.default_rng(4).normal(size=6)
     hypotheses = Hypotheses.of(population, X, v)
-    _, shift, scale, _ = hypotheses.explained
+    _, shift, scale, _ = hypotheses._fit
     scored = hypotheses.predict(Z)
     K = covariance(population, X, X) + population.kernel.noise * np.eye(6)
     k = covariance(population, X, Z)
@@ -68,18 +65,18 @@ def test_shift_and_scale_are_the_most_likely_ones(population: Population) -> Non
     """No other shift, and no other scale of the grid, has a higher posterior."""
     X, v = trials(5), np.array([0.3, -1.2, 0.8, 1.1, -1.0])
     hypotheses = Hypotheses.of(population, X, v)
-    _, shift, scale, _ = hypotheses.explained
+    _, shift, scale, _ = hypotheses._fit
     K = covariance(population, X, X) + population.kernel.noise * np.eye(5)
 
     def posterior(task: int, a: float, c: float) -> float:
         residual = a + c * v - population.at(X)[:, task]
-        prior = -0.5 * (np.log(c / constants.TYPICAL) / constants.SPREAD) ** 2
+        prior = -0.5 * (np.log(c / module.TYPICAL) / module.SPREAD) ** 2
         return float(4 * np.log(c) + prior - 0.5 * residual @ np.linalg.solve(K, residual))
 
     for task in range(len(population)):
         found = posterior(task, shift[task], scale[task])
         assert found >= max(posterior(task, shift[task] + step, scale[task]) for step in (-0.01, 0.01))
-        for c in constants.SCALES:
+        for c in module.SCALES:
             best = max(posterior(task, a, c) for a in np.linspace(-3, 3, 121))
             assert found >= best - 1e-3
 
@@ -151,55 +148,38 @@ def test_without_results_every_task_keeps_its_share(population: Population) -> N
 # -- the run's own process ---------------------------------------------------------------------------------------
 
 
-def test_evidence_is_the_density_of_the_results_with_the_shift_integrated_out() -> None:
-    """Against the integral of the normal density over the shift, on a grid, for every scale."""
-    X, v = trials(4), np.array([0.3, -1.2, 0.8, 1.1])
-    K = np.exp(-5 * np.abs(X[:, :1] - X[:, :1].T)) + 0.1 * np.eye(4)
-    F = np.array([[0.0, 0.5], [0.0, -0.4], [0.0, 0.1], [0.0, 1.0]])
-    shifts = np.linspace(-40, 40, 8001)
-    for c in (0.4, 1.0):
-        found = explained(np.linalg.cholesky(K), v, F, np.array([c]))
-        for task in range(2):
-            inside = [multivariate_normal((F[:, task] - a) / c, K / c**2).pdf(v) for a in shifts[::4]]
-            # the shift of v is a / c; constants: (k − 1) / 2 · log 2π is left out
-            integral = np.log(np.trapezoid(inside, shifts[::4] / c)) + 1.5 * np.log(2 * np.pi)
-            assert found.evidence[task] == pytest.approx(integral, abs=1e-3)
+def test_predictive_density_is_that_of_leaving_each_result_out() -> None:
+    """The closed form against a refit without each trial, with the same hyperparameters."""
+    X = trials(7)
+    own = GaussianModel(None, 0).fit(X, valley(X, 0.3))
+    assert isinstance(own, GaussianPosterior)
+    total = 0.0
+    for i in range(7):
+        others = np.delete(np.arange(7), i)
+        K = own.gp.kernel.gram(X[others])
+        k = own.gp.kernel(X[others], X[i : i + 1])[:, 0]
+        level = own.gp.constant[0]
+        mean = level + k @ np.linalg.solve(K, own.gp.Y[others, 0] - level)
+        variance = own.gp.kernel.amplitude + own.gp.kernel.noise - k @ np.linalg.solve(K, k)
+        total += norm(mean, np.sqrt(variance + module.TOLERANCE**2)).logpdf(own.gp.Y[i, 0])
+    assert module._predictive(own) == pytest.approx(total)
 
 
-def test_the_borrowed_process_is_a_hypothesis_without_a_past(model: MixtureModel) -> None:
-    """With F = 0 and the whole kernel, the formulas of the hypotheses give the process in the units of v."""
-    X, Z = trials(7), trials(11, seed=5)
-    warp = Warp.fit(valley(X, 0.3))
-    v = warp(valley(X, 0.3))
-    own, evidence = model._borrowing(warp, X, v)
-    kernel = model.population.kernel
-    found = explained(np.linalg.cholesky(kernel.gram(X)), v, np.zeros((7, 1)))
-    scores = kernel(Z, X) @ np.linalg.solve(kernel.gram(X), found.shift + found.scale * v)
-    assert evidence == pytest.approx(found.evidence[0])
-    assert np.allclose(own.gp.predict_mean(Z), (scores - found.shift) / found.scale)
-
-
-def test_the_share_is_the_posterior_probability_of_the_process(model: MixtureModel) -> None:
-    X = trials(3)
-    losses = np.array([1.0, 0.2, 0.4])
-    posterior = model.fit(X, losses)
-    assert isinstance(posterior, MixturePosterior)
-    v = Warp.fit(losses)(losses)
-    own = model._borrowing(Warp.fit(losses), X, v)[1]
-    tasks = Hypotheses.of(model.population, X, v)
-    odds = np.exp(0.5 * own - module.ODDS) / (tasks.population.shares @ np.exp(0.5 * tasks.explained.evidence))
-    assert posterior.share == pytest.approx(odds / (1 + odds))  # k / (k + 3) = 0.5
-
-
-def test_results_opposite_to_all_past_tasks_give_the_process_its_share_at_once(model: MixtureModel) -> None:
-    """Past tasks are valleys, the new one is a hill; nine results settle it."""
-    X = np.vstack([np.column_stack([PLACES, np.full(9, 0.5)])])
-    alike, opposite = valley(X, 0.5), -valley(X, 0.5)
-    trusting = model.fit(X, alike)
-    assert isinstance(trusting, MixturePosterior)
-    assert trusting.share < 0.1
-    doubting = model.fit(X, opposite)
-    assert isinstance(doubting, GaussianPosterior) or doubting.share > 0.5
+def test_predictive_density_of_the_hypotheses_is_that_of_leaving_each_result_out(population: Population) -> None:
+    """With the same weights, shifts and scales, in the units of v."""
+    X, v = trials(6), np.random.default_rng(4).normal(size=6)
+    hypotheses = Hypotheses.of(population, X, v)
+    weights, shift, scale, _ = hypotheses._fit
+    K = covariance(population, X, X) + population.kernel.noise * np.eye(6)
+    F = population.at(X)
+    total = 0.0
+    for i in range(6):
+        others = np.delete(np.arange(6), i)
+        solved = np.linalg.solve(K[np.ix_(others, others)], K[others, i])
+        std = np.sqrt((K[i, i] - K[i, others] @ solved) / scale**2 + module.TOLERANCE**2)
+        mean = (F[i] + solved @ (shift + scale * v[others, None] - F[others]) - shift) / scale
+        total += np.log(weights @ norm(mean, std).pdf(v[i]))
+    assert hypotheses.predictive() == pytest.approx(total)
 
 
 def test_the_process_goes_on_alone_if_the_new_task_is_unlike_all_past_ones(model: MixtureModel) -> None:

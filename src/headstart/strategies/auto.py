@@ -21,8 +21,7 @@ from headstart._support.types import Array
 from headstart.history import Features
 from headstart.strategies.base import Run, Told, anywhere, fresh
 from headstart.surrogates.base import Acquisition
-from headstart.surrogates.hypotheses import Hypotheses
-from headstart.surrogates.mixture import Mixture, MixtureModel
+from headstart.surrogates.mixture import Hypotheses, Mixture, MixtureModel
 from headstart.transfer.models import TaskModels
 from headstart.transfer.weights import has_features, weights_by_features
 
