@@ -149,7 +149,18 @@ def test_the_authors_folder_is_a_history(shared: Path, tmp_path: Path) -> None:
         (("import", "runs.csv", *CSV, "--space", "data.csv"), "data.csv is not a space"),
         (("import", "runs.csv", *CSV, "--space", "empty.json"), "empty.json is not a space"),
         (("learn", "empty.json"), "empty.json"),
-        (("suggest", "start.json", "-n", "5"), "start.json has only 2 configurations"),
+        (
+            ("suggest", "start.json", "-n", "5"),
+            "the start has only 2 configurations, but 5 are asked for",
+        ),
+        (
+            ("suggest", "twice.json", "-n", "2"),
+            "the start has only 1 configuration, but 2 are asked for",
+        ),
+        (("learn", "small.csv", "-n", "7"), "n=7, but the space has only 6 configurations; ask for at most 6 with -n"),
+        (("suggest", "small.csv", "-n", "50"), "n=50, but the space has only 6 configurations; ask for at most 6 with"),
+        (("check", "small.csv", "-n", "7"), "n=7, but the space has only 6 configurations; ask for at most 6 with -n"),
+        (("report", "small.csv", "-n", "7"), "n=7, but the space has only 6 configurations; ask for at most 6 with -n"),
         (("suggest", "svm", "--target", "y"), "the file that --features names; give both"),
         (
             ("suggest", "svm", "--features", "data.csv"),
@@ -172,6 +183,9 @@ def test_bad_input(folder: Path, arguments: tuple[str, ...], words: str) -> None
     (folder / "runs.txt").write_text("a\n")
     (folder / "torn.json").write_text('{"a": ')
     (folder / "holes.csv").write_text("task,x,y,value\na,1,1,1\na,2,,2\nb,1,2,1\n")
+    small = [f"{task},{x},{kind},{x / task}" for task in (1, 2, 3) for x in (1, 2, 3) for kind in "ab"]
+    (folder / "small.csv").write_text("\n".join(["task,x,kind,value", *small, ""]))
+    hs.Start(hs.Space({"x": hs.Int(1, 9)}), [{"x": 1}, {"x": 1}]).save(folder / "twice.json")
     before = sorted(folder.iterdir())
     done = headstart(*arguments, cwd=folder)
     assert done.returncode == 2, done.stderr

@@ -91,8 +91,8 @@ def run_suggest(args: argparse.Namespace) -> None:
         return
     reject(args, f"applies to a history, but {args.history} is a start file", "method", "seed", "also", *READING)
     start = Start.load(args.history)
-    if (n := args.n or len(start)) > len(start):
-        raise ArgumentError(f"-n {n}: {args.history} has only {len(start)} configurations; learn a longer start")
+    if args.n is not None:
+        start = start.first(args.n)
     if args.features:
         data_features(args)  # reports bad data here, too
         print(
@@ -100,7 +100,7 @@ def run_suggest(args: argparse.Namespace) -> None:
             "to use the features of the data set, give the history instead",
             file=sys.stderr,
         )
-    show_start(start.first(n), as_json=args.json)
+    show_start(start, as_json=args.json)
 
 
 def check(commands: Commands) -> None:
