@@ -196,6 +196,7 @@ def import_(commands: Commands) -> None:
 
 
 def run_import(args: argparse.Namespace) -> None:
+    from headstart.cli.understood import understood
     from headstart.history.past import read_past, required
 
     out = args.out or Path(Path(args.history.rpartition("/")[2] or "history").stem + ".parquet")
@@ -208,7 +209,7 @@ def run_import(args: argparse.Namespace) -> None:
         facts = {"tasks": history.tasks, "evaluations": evaluations, "notes": list(history.notes)}
         print(json.dumps({"path": str(out), **facts, "space": history.space.to_json()}, indent=2))
         return
-    print("\n".join([*history.notes, "", str(history.space), ""]))
+    print(understood(history, f"of {args.space}" if args.space else "inferred from it"))
     print(f"wrote {out}: {counted(len(history), 'task')}, {counted(evaluations, 'evaluation')}")
 
 
