@@ -31,7 +31,8 @@ class Start:
 
     serves: for each configuration, the number of past tasks on which it is the best of the start.
     expected: for each configuration, the expected lowest loss so far, averaged over tasks (0 is a task's best, 1 its
-    worst).
+    worst). These are the tasks from which the start was learned, so a new one will be worse; `evidence` leaves out
+    each task in turn.
     """
 
     space: Space
