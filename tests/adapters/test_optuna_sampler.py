@@ -166,6 +166,37 @@ def test_features_come_from_the_study_unless_they_are_given() -> None:
     assert params(study) == params(run(storage, init="nbi", n_init=2, features=features, trials=2))
 
 
+def test_every_trial_says_what_it_was_chosen_for_and_which_past_tasks_spoke_for_it() -> None:
+    """In a user attribute, which is what Optuna's dashboard shows."""
+    study = run(trials=4, n_init=2)
+    first, *later = [trial.user_attrs["headstart:why"] for trial in study.trials]
+    assert first == (
+        "Chosen for its average over the past tasks. No result yet: all 4 past tasks count, each with its share."
+    )
+    for results, why in enumerate(later, start=1):
+        shown = rf"Chosen for its expected improvement\. After {results} results?, the .*past-\d \(\d+%\).*\."
+        assert re.fullmatch(shown, why), why
+    # The sentence names the tasks that the optimiser itself names after the same results.
+    search = hs.Optimizer(HISTORY.space, HISTORY, n_init=2, seed=0)
+    for trial in study.trials[:3]:
+        search.ask()
+        search.tell(trial.params, trial.value)
+    assert later[2].endswith(search.explain())
+
+
+def test_trials_of_other_starts_say_their_place() -> None:
+    study = run(trials=3, n_init=2, init="li", surrogate="gp", acquisition="pi")
+    assert [trial.user_attrs["headstart:why"] for trial in study.trials] == [
+        "Configuration 1 of 2 of the start 'li'.",
+        "Configuration 2 of 2 of the start 'li'.",
+        "Chosen for its probability of improvement. The surrogate 'gp' decides; there are 4 past tasks.",
+    ]
+    given = run(hs.Start(START.space, START.configs), trials=1)
+    assert given.trials[0].user_attrs["headstart:why"] == "Configuration 1 of 4 of the given start."
+    cold = run(None, trials=1, space=HISTORY.space, init="random")
+    assert cold.trials[0].user_attrs["headstart:why"] == "Spread evenly over the search space, without a model."
+
+
 def test_the_attributes_in_a_storage_keep_their_keys_and_form() -> None:
     """Studies on disk hold them."""
     study = run(START, n_init=2, trials=3)
@@ -176,6 +207,9 @@ def test_the_attributes_in_a_storage_keep_their_keys_and_form() -> None:
     assert claims[0] == {"config": START.configs[0], "origin": "start", "start": 0}
     assert claims[1] == {"config": last.params, "origin": "surrogate", "start": None}
     assert [list(trial.system_attrs) for trial in (first, last)] == [["headstart:claim"]] * 2
+    why = [trial.user_attrs.pop("headstart:why") for trial in (first, last)]
+    assert why[0] == "Configuration 1 of 2 of the start 'auto'."
+    assert why[1] == "Chosen for its expected improvement. The surrogate 'gp' decides; there are no past runs."
     assert first.user_attrs == {"headstart:start": 0, "headstart:origin": "start"}
     assert last.user_attrs == {"headstart:origin": "surrogate"}
     assert study._storage.get_study_system_attrs(study._study_id)["headstart:starts"] == 2

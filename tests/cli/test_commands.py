@@ -15,6 +15,7 @@ import pandas as pd
 import pytest
 
 import headstart as hs
+from headstart.cli.understood import understood
 from program import environment, headstart, one_line
 
 
@@ -66,6 +67,49 @@ def test_every_command_accepts_a_csv_file(folder: Path) -> None:
     given = headstart("learn", "runs.csv", *CSV, "--space", "start.json", "-n", "2", "--json", cwd=folder)
     assert given.returncode == 0, given.stderr
     assert "inferred from it" not in given.stderr
+    assert "the search space of start.json:\n  rate: Float [0.001, 1] log\n" in given.stderr
+
+
+def test_what_was_understood_of_a_csv_file_is_said_before_anything_is_learned(folder: Path) -> None:
+    rows = [
+        f"{task};2026-01-{i + 1:02};{i};{10.0 ** -(i % 5)};{'failed' if i == 3 else i / 20};fixed"
+        for task in ("churn", "fraud", "spam")
+        for i in range(12 if task == "spam" else 10)
+    ]
+    (folder / "odd.csv").write_text("\n".join(["data;day;depth;rate;accuracy;note", *rows, ""]))
+    wanted = [
+        "read 32 evaluations of 12 configurations on 3 tasks from odd.csv; 3 trials without a value counted as failed",
+        "skipped the column 'day' (dates); the column 'note' (the same in every row)",
+        "the columns are separated by semicolons",
+        "the results are 'accuracy' from 0 to 0.55; higher is better, as the name of the column says",
+        "the tasks are churn, fraud, spam, with 10 to 12 trials each",
+        "the search space inferred from it:",
+        "  depth: Int {0, …, 11}",
+        "  rate: Float [0.0001, 1] log",
+    ]
+    read = ("odd.csv", "--task", "data", "--value", "accuracy")
+    for command in ("learn", "check"):
+        done = headstart(command, *read, "-n", "1", "--json", cwd=folder)
+        assert done.stderr.splitlines() == wanted, done.stderr
+    assert headstart("import", *read, cwd=folder).stdout.splitlines()[:-1] == wanted
+    refused = headstart("learn", *read, "--method", "lii", cwd=folder)
+    assert refused.stderr.splitlines()[:-1] == wanted
+    assert refused.returncode == 2
+
+
+def test_a_long_search_space_is_folded() -> None:
+    names = [f"p{i:02}" for i in range(20)]
+    space = hs.Space({"kind": hs.Categorical([f"choice-{i}" for i in range(99)]), **{n: hs.Int(1, 3) for n in names}})
+    frame = pd.DataFrame([{"task": "t", "value": 1.0, "kind": "choice-1", **dict.fromkeys(names, 2)}])
+    history = hs.History.from_frame(frame, space, task="task", value="value")
+    *_, tasks, header, kind, first, _, _, _, _, _, last, more = understood(history).splitlines()
+    assert tasks == "the tasks are t, with 1 trial each"
+    assert header == "the search space inferred from it:"
+    assert kind.startswith("  kind: Categorical {'choice-0', 'choice-1',")
+    assert kind.endswith(" …")
+    assert len(kind) <= 110
+    assert (first, last) == ("  p00: Int {1, …, 3}", "  p06: Int {1, …, 3}")
+    assert more == "  and 13 more: p07, p08, p09, p10, p11 and 8 more"
 
 
 def test_the_direction_of_the_import_is_kept(folder: Path) -> None:
@@ -149,7 +193,18 @@ def test_the_authors_folder_is_a_history(shared: Path, tmp_path: Path) -> None:
         (("import", "runs.csv", *CSV, "--space", "data.csv"), "data.csv is not a space"),
         (("import", "runs.csv", *CSV, "--space", "empty.json"), "empty.json is not a space"),
         (("learn", "empty.json"), "empty.json"),
-        (("suggest", "start.json", "-n", "5"), "start.json has only 2 configurations"),
+        (
+            ("suggest", "start.json", "-n", "5"),
+            "the start has only 2 configurations, but 5 are asked for",
+        ),
+        (
+            ("suggest", "twice.json", "-n", "2"),
+            "the start has only 1 configuration, but 2 are asked for",
+        ),
+        (("learn", "small.csv", "-n", "7"), "n=7, but the space has only 6 configurations; ask for at most 6 with -n"),
+        (("suggest", "small.csv", "-n", "50"), "n=50, but the space has only 6 configurations; ask for at most 6 with"),
+        (("check", "small.csv", "-n", "7"), "n=7, but the space has only 6 configurations; ask for at most 6 with -n"),
+        (("report", "small.csv", "-n", "7"), "n=7, but the space has only 6 configurations; ask for at most 6 with -n"),
         (("suggest", "svm", "--target", "y"), "the file that --features names; give both"),
         (
             ("suggest", "svm", "--features", "data.csv"),
@@ -172,6 +227,9 @@ def test_bad_input(folder: Path, arguments: tuple[str, ...], words: str) -> None
     (folder / "runs.txt").write_text("a\n")
     (folder / "torn.json").write_text('{"a": ')
     (folder / "holes.csv").write_text("task,x,y,value\na,1,1,1\na,2,,2\nb,1,2,1\n")
+    small = [f"{task},{x},{kind},{x / task}" for task in (1, 2, 3) for x in (1, 2, 3) for kind in "ab"]
+    (folder / "small.csv").write_text("\n".join(["task,x,kind,value", *small, ""]))
+    hs.Start(hs.Space({"x": hs.Int(1, 9)}), [{"x": 1}, {"x": 1}]).save(folder / "twice.json")
     before = sorted(folder.iterdir())
     done = headstart(*arguments, cwd=folder)
     assert done.returncode == 2, done.stderr

@@ -122,14 +122,31 @@ def test_bad_requests_are_rejected():
             hs.learn(KINDS["mixed, ragged"], **arguments)
     with pytest.raises(ValueError, match="n must be a whole number of at least 1, but got 0"):
         hs.learn(history, n=0)
-    with pytest.raises(ValueError, match="n=11, but the space has only 10 configurations"):
-        hs.learn(history, n=11, method="rbi")
+    for ask in (hs.learn, hs.evidence):
+        with pytest.raises(ValueError, match="n=11, but the space has only 10 configurations; ask for at most 10"):
+            ask(history, n=11)
     with pytest.raises(ValueError, match=r"no strategy 'lii'; did you mean 'li'.*choose from: .*rbi"):
         hs.learn(history, method="lii", n=2)
     with pytest.raises(ValueError, match="init must be a name or a strategy"):
         hs.learn(history, method=3, n=2)
     with pytest.raises(ValueError, match="pass features"):
         hs.learn(history, method="nbi", n=2)
+
+
+def test_a_number_beyond_the_space_is_refused_before_anything_is_learned(monkeypatch):
+    monkeypatch.setattr("headstart.starts.learning.TaskModels", None)  # learning begins with it
+    monkeypatch.setattr("headstart.starts.validation.TaskModels", None)
+    for ask in (hs.learn, hs.evidence):
+        with pytest.raises(hs.errors.ArgumentError, match="only 10 configurations"):
+            ask(KINDS["finite space"], n=11)
+
+
+def test_the_first_configurations_of_a_start(start):
+    assert start.first(2).configs == start.configs[:2]
+    assert start.first(2).expected == start.expected[:2]
+    assert start.first(4) == start
+    with pytest.raises(hs.errors.ArgumentError, match="only 4 configurations, but 5 are asked for"):
+        start.first(5)
 
 
 def test_all_of_a_finite_space_can_be_learned():

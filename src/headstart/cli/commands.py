@@ -91,8 +91,8 @@ def run_suggest(args: argparse.Namespace) -> None:
         return
     reject(args, f"applies to a history, but {args.history} is a start file", "method", "seed", "also", *READING)
     start = Start.load(args.history)
-    if (n := args.n or len(start)) > len(start):
-        raise ArgumentError(f"-n {n}: {args.history} has only {len(start)} configurations; learn a longer start")
+    if args.n is not None:
+        start = start.first(args.n)
     if args.features:
         data_features(args)  # reports bad data here, too
         print(
@@ -100,7 +100,7 @@ def run_suggest(args: argparse.Namespace) -> None:
             "to use the features of the data set, give the history instead",
             file=sys.stderr,
         )
-    show_start(start.first(n), as_json=args.json)
+    show_start(start, as_json=args.json)
 
 
 def check(commands: Commands) -> None:
@@ -196,6 +196,7 @@ def import_(commands: Commands) -> None:
 
 
 def run_import(args: argparse.Namespace) -> None:
+    from headstart.cli.understood import understood
     from headstart.history.past import read_past, required
 
     out = args.out or Path(Path(args.history.rpartition("/")[2] or "history").stem + ".parquet")
@@ -208,7 +209,7 @@ def run_import(args: argparse.Namespace) -> None:
         facts = {"tasks": history.tasks, "evaluations": evaluations, "notes": list(history.notes)}
         print(json.dumps({"path": str(out), **facts, "space": history.space.to_json()}, indent=2))
         return
-    print("\n".join([*history.notes, "", str(history.space), ""]))
+    print(understood(history, f"of {args.space}" if args.space else "inferred from it"))
     print(f"wrote {out}: {counted(len(history), 'task')}, {counted(evaluations, 'evaluation')}")
 
 

@@ -173,14 +173,15 @@ def _value(text: str) -> Any:
 
 
 def history_of(args: argparse.Namespace) -> History:
-    """The history that the command line names. For runs of another format, the notes go to standard error."""
+    """The history that the command line names. What was understood of other formats goes to standard error."""
     from headstart import library
+    from headstart.cli.understood import understood
     from headstart.history.past import read_past, required
 
     history = required(read_past([args.history, *args.also], reading(args)))
     if args.also or (args.history not in library.names() and not args.history.lower().endswith(".parquet")):
-        inferred = "" if args.space else f"\nthe search space inferred from it: {history.space}"
-        print(printable("\n".join(history.notes) + inferred, keep="\n"), file=sys.stderr)
+        origin = f"of {args.space}" if args.space else "inferred from it"
+        print(printable(understood(history, origin), keep="\n"), file=sys.stderr)
     return history
 
 

@@ -41,6 +41,12 @@ from headstart.surrogates.names import resolve_surrogate
 from headstart.transfer.models import NewTask, TaskModels
 
 FORMAT = 2  # of the state; format 1 is read, too
+AIMS = {  # what a surrogate's proposal is chosen for, by the name of the acquisition
+    "ei": "its expected improvement",
+    "log_ei": "its expected improvement",
+    "pi": "its probability of improvement",
+    "lcb": "its lower confidence bound",
+}
 
 
 @dataclass(frozen=True)
@@ -247,9 +253,30 @@ class Optimizer(BestTrial):
         """Where the next proposal comes from, and why, in a sentence."""
         told = self._told()
         left = self.n_init - len(told)
-        model: Model = self._run.model if left > 0 and isinstance(self._run, AutoRun) else self._model
         if left > 0 and not isinstance(self._run, AutoRun):
             return f"{left} of the first {self.n_init} trials are still to come from the start: {self._start}."
+        return self._decides(told, starting=left > 0)
+
+    @one_thread
+    def reason(self, told: Told, origin: str, place: int | None = None) -> str:
+        """Why `propose` chose what it did, and which past tasks spoke for it, in a sentence or two.
+
+        told: the trials that `propose` was told. origin: what it returned. place: which configuration of the start it
+        is, from 0; None if it is not part of the start.
+        """
+        if origin == "random":
+            return "Spread evenly over the search space, without a model."
+        if place is not None and not isinstance(self._run, AutoRun):
+            return f"Configuration {place + 1} of {self.n_init} of the start {self._start}."
+        if place is not None and not len(told.known):
+            aim = "what it adds to the configurations before it" if len(told) else "its average over the past tasks"
+        else:
+            aim = AIMS["ei" if place is not None else self.acquisition]
+        return f"Chosen for {aim}. {self._decides(told, starting=place is not None)}"
+
+    def _decides(self, told: Told, *, starting: bool) -> str:
+        """Which model decides the next proposal, and which past tasks count, in a sentence."""
+        model: Model = self._run.model if starting and isinstance(self._run, AutoRun) else self._model
         if isinstance(model, MixtureModel) and self.history is not None:
             known = told.known
             return model.explain(self.space.encode_values(known.V), moderate(known.losses), self.history.tasks)

@@ -74,10 +74,11 @@ class Space(Mapping[str, Parameter]):
         return hash(tuple(self._parameters))
 
     def __repr__(self) -> str:
-        lines = (f"  {name}: {self._describe(name)}" for name in self)
+        lines = (f"  {name}: {self.describe(name)}" for name in self)
         return "Space(\n" + "\n".join(lines) + "\n)"
 
-    def _describe(self, name: str) -> str:
+    def describe(self, name: str) -> str:
+        """A parameter in words: its kind, its range or choices, and when it is active."""
         parameter = self[name]
         tail = f" {self._condition_text(name)}" if parameter.conditions else ""
         return f"{type(parameter).__name__} {parameter.describe()}{tail}"
@@ -169,7 +170,7 @@ class Space(Mapping[str, Parameter]):
                 bad |= given & parameter.admit(v)[1]
             if bad.any():
                 row = int(np.flatnonzero(bad)[0])
-                raise SpaceError(f"{row_name} {row}: {name!r} does not fit {self._describe(name)}")
+                raise SpaceError(f"{row_name} {row}: {name!r} does not fit {self.describe(name)}")
         return V
 
     def from_values(self, V: Array) -> list[Config]:

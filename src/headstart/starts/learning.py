@@ -10,10 +10,12 @@ import numpy as np
 from headstart._support.arguments import whole
 from headstart._support.threads import one_thread
 from headstart._support.types import Array
+from headstart._support.wording import counted
 from headstart.errors import ArgumentError
 from headstart.history import Features
 from headstart.history.history import checked_features
 from headstart.history.past import past_runs, required
+from headstart.space import Space
 from headstart.starts.start import Start
 from headstart.strategies.base import Strategy, Told
 from headstart.strategies.names import resolve_strategy, strategy_name
@@ -46,9 +48,7 @@ def learn(
     """
     features = checked_features(features)
     history = required(past_runs(history, space, rename=rename, fill=fill))
-    n, seed = whole("n", n, 1), whole("seed", seed, 0)
-    if n > history.space.size:
-        raise ArgumentError(f"n={n}, but the space has only {history.space.size:,.0f} configurations")
+    n, seed = number_of(n, history.space), whole("seed", seed, 0)
     models_rng, rng = (np.random.default_rng([seed, i]) for i in range(2))
     models = TaskModels(history, rng=models_rng)
     run = resolve_strategy(method).begin(models, n=n, features=features, rng=rng)
@@ -56,6 +56,17 @@ def learn(
     for _ in range(n):
         told = told.and_(run.ask(told))
     return _described(models, told.V, strategy_name(method), seed)
+
+
+def number_of(n: Any, space: Space) -> int:
+    """The number of configurations to propose; an error if the space has fewer."""
+    number = whole("n", n, 1)
+    if number > space.size:
+        there = counted(int(space.size), "configuration")
+        raise ArgumentError(
+            f"n={number}, but the space has only {there}", f"ask for at most {int(space.size):,} with {{n}}"
+        )
+    return number
 
 
 def _described(models: TaskModels, V: Array, method: str, seed: int) -> Start:

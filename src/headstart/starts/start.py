@@ -15,10 +15,11 @@ from headstart import __version__
 from headstart._support.files import read_json, replacing, write_json
 from headstart._support.log import log
 from headstart._support.types import Array
-from headstart._support.wording import text_table
+from headstart._support.wording import counted, text_table
 from headstart.errors import ArgumentError, FormatError, SpaceError
 from headstart.history.sources import is_start
 from headstart.space import Config, Reconciled, Space, as_space, reconcile
+from headstart.space.rows import unrepeated
 from headstart.starts.exports import exported, points
 
 FORMAT = 1
@@ -30,7 +31,8 @@ class Start:
 
     serves: for each configuration, the number of past tasks on which it is the best of the start.
     expected: for each configuration, the expected lowest loss so far, averaged over tasks (0 is a task's best, 1 its
-    worst).
+    worst). These are the tasks from which the start was learned, so a new one will be worse; `evidence` leaves out
+    each task in turn.
     """
 
     space: Space
@@ -74,7 +76,11 @@ class Start:
         return text_table(header, rows)
 
     def first(self, n: int) -> Start:
-        """The first n configurations of this start."""
+        """The first n configurations of this start; an error if it has fewer different ones."""
+        if n > (there := len(unrepeated(self.V))):
+            raise ArgumentError(
+                f"the start has only {counted(there, 'configuration')}, but {n:,} are asked for", "learn a longer start"
+            )
         return replace(self, configs=self.configs[:n], serves=self.serves[:n], expected=self.expected[:n])
 
     def reconciled(self, space: Any, rename: Mapping[str, str] | None = None) -> tuple[Start, Reconciled]:

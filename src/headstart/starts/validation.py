@@ -23,6 +23,7 @@ from headstart.errors import ArgumentError
 from headstart.history import History, Task
 from headstart.history.past import past_runs, required
 from headstart.starts.estimates import MOST, Judge, is_searched
+from headstart.starts.learning import number_of
 from headstart.starts.measures import average_rank
 from headstart.strategies.base import Told
 from headstart.strategies.candidates import Candidates
@@ -218,7 +219,7 @@ def evidence(
     left-out task.
     """
     history = required(past_runs(history, space, rename=rename, fill=fill))
-    n, seed = whole("n", n, 1), whole("seed", seed, 0)
+    n, seed = number_of(n, history.space), whole("seed", seed, 0)
     methods = [methods] if isinstance(methods, str) else methods
     if len(history) < 3:
         raise ArgumentError(f"leaving one task out needs at least 3 tasks, but the history has {len(history)}")

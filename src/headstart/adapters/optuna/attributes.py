@@ -15,6 +15,7 @@ ENDED = "headstart:ended"  # system: it failed while its worker was alive
 START = "headstart:start"  # user: which configuration of the start it tries, from 0
 CHANGED = "headstart:changed"  # user: learned values that it could not use
 ORIGIN = "headstart:origin"  # user: where its configuration came from, as in `headstart.search.trials.Trial`
+WHY = "headstart:why"  # user: what its configuration was chosen for, and which past tasks spoke for it, in words
 
 # of a study
 STARTS = "headstart:starts"  # system: how many configurations its start has

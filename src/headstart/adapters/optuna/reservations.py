@@ -50,12 +50,14 @@ class Reservation:
 
     origin: as in `headstart.search.trials.Trial`, or "none" if nothing is proposed. start: which configuration of
     the start it is, from 0; None if it is not part of the start. worker: the process that runs the trial, if known.
+    why: what it was chosen for, in words; not stored with the reservation.
     """
 
     config: Config
     origin: str
     start: int | None = None
     worker: Worker | None = None
+    why: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """The form in which storages keep it. Studies on disk hold it, so keys may be added, but not changed."""

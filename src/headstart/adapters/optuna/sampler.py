@@ -21,7 +21,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 from headstart._support.arguments import whole
 from headstart._support.log import log
-from headstart.adapters.optuna.attributes import CHANGED, ENDED, ORIGIN, RESERVATION, START, STARTS, features_in
+from headstart.adapters.optuna.attributes import CHANGED, ENDED, ORIGIN, RESERVATION, START, STARTS, WHY, features_in
 from headstart.adapters.optuna.distributions import fitted
 from headstart.adapters.optuna.past import Past
 from headstart.adapters.optuna.reservations import (
@@ -127,10 +127,12 @@ class HeadstartSampler(BaseSampler):
     # -- called by Optuna ------------------------------------------------------------------------------------
 
     def before_trial(self, study: Study, trial: FrozenTrial) -> None:
-        """Reserve a configuration before the objective runs, and say where it comes from."""
-        origin = self._reserved(study, trial).origin
-        if origin != NOTHING.origin:
-            study._storage.set_trial_user_attr(trial._trial_id, ORIGIN, origin)
+        """Reserve a configuration before the objective runs, and say where it comes from and why."""
+        reservation = self._reserved(study, trial)
+        if reservation.origin != NOTHING.origin:
+            study._storage.set_trial_user_attr(trial._trial_id, ORIGIN, reservation.origin)
+        if reservation.why:
+            study._storage.set_trial_user_attr(trial._trial_id, WHY, reservation.why)
         if self._independent is not None:
             self._independent.before_trial(study, trial)
 

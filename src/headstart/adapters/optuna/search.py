@@ -88,12 +88,14 @@ class Search:
             if reservation is not None:
                 return reservation
             starting = False
+        optimizer = self._optimizer_for(space)
         try:
-            v, origin = self._optimizer_for(space).propose(told, starting=starting)
+            v, origin = optimizer.propose(told, starting=starting)
         except ExhaustedError:
             return NOTHING
-        learned = origin == "strategy"
-        return Reservation(space.from_values(v[None])[0], origin, _free_index(found) if learned else None)
+        place = _free_index(found) if origin == "strategy" else None
+        why = optimizer.reason(told, origin, place)
+        return Reservation(space.from_values(v[None])[0], origin, place, why=why)
 
     def _space(self, trials: Sequence[FrozenTrial]) -> Space | None:
         """The objective's space as far as it is known; this also chooses the history that belongs to it."""
@@ -118,7 +120,7 @@ class Search:
 
     def _from_start(self, start: Start, space: Space, told: Told) -> Reservation | None:
         """The first configuration of the start that has not been tried."""
-        rows = list(range(len(start)))
+        rows, total = list(range(len(start))), min(len(start), self._n_init(space))
         if start.space != space:
             converted = self._converted("start", start.space, space, lambda: start.reconciled(space))
             if converted is None:
@@ -127,8 +129,9 @@ class Search:
             rows = result.rows
             self._log_changes("start", result.changes)
         for row, v, config in zip(rows, start.V, start.configs, strict=True):
-            if row < self._n_init(space) and v not in told:
-                return Reservation(config, "start", row)
+            if row < total and v not in told:
+                which = "the given start" if start.method == "given" else f"the start {start.method!r}"
+                return Reservation(config, "start", row, why=f"Configuration {row + 1} of {total} of {which}.")
         return None
 
     # -- learning from the history ---------------------------------------------------------------------------
