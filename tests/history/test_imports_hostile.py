@@ -287,7 +287,7 @@ def test_the_direction_that_a_name_tells(metric, direction):
 
 def space_of(cells, *, text=False):
     rows = [{} if cell is ... else {"x": cell} for cell in cells]
-    columns = columns_of([{**row, "k": str(i % 2)} for i, row in enumerate(rows)], (), None, text=text)
+    columns = columns_of([{**row, "k": str(i % 2)} for i, row in enumerate(rows)], (), None, text=text, fill={})
     return inferred_space(columns)["x"], columns["x"].note
 
 

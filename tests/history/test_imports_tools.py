@@ -112,6 +112,68 @@ def test_mlflow_one_experiment(files):
     assert hs.History.from_mlflow(churn, value="val/loss").tasks == ["churn"]
 
 
+# -- other names, missing parameters ---------------------------------------------------------------------------
+
+
+def assert_same_but_for_names(history, first, names):
+    assert dict(history.space) == dict(first.renamed(names).space)
+    for task in first.tasks:
+        renamed = [{names.get(name, name): cell for name, cell in config.items()} for config in first.configs(task)]
+        assert history.configs(task) == renamed
+        np.testing.assert_array_equal(history[task].losses, first[task].losses)
+
+
+def test_rename_also_renames_in_conditions(files):
+    folder, names = files("mlflow") / "mlruns", {"lr": "rate", "kernel": "shape"}
+    first = hs.History.from_mlflow(folder, value="val/loss")
+    history = hs.History.from_mlflow(folder, value="val/loss", rename=names)
+    assert history.space["gamma"].conditions == {"shape": ("rbf",)}
+    assert_same_but_for_names(history, first, names)
+    assert_same_but_for_names(read_history(str(folder), Reading(value="val/loss", rename=names)), first, names)
+
+
+def test_rename_with_a_recorded_space(files):
+    folder, names = files("smac"), {"lr": "rate", "kernel": "shape"}
+    assert_same_but_for_names(hs.History.from_smac(folder, rename=names), hs.History.from_smac(folder), names)
+    start = hs.learn(str(folder), n=2, rename=names, seed=0)
+    assert {"rate", "shape"} <= set(start.space)
+
+
+def test_fill_gives_runs_a_parameter_that_they_lack(files):
+    folder = files("mlflow") / "mlruns"
+    first = hs.History.from_mlflow(folder, value="val/loss").renamed({"lr": "rate"})
+    space = hs.Space({**first.space, "trees": hs.Int(10, 1000, log=True)})
+    options = {"value": "val/loss", "space": space, "rename": {"lr": "rate"}, "fill": {"trees": 100, "gamma": 1.0}}
+    for history in (hs.History.from_mlflow(folder, **options), read_history(str(folder), Reading(**options))):
+        for task in TASKS:  # gamma stays inactive where the kernel is not rbf
+            assert history.configs(task) == [{**config, "trees": 100} for config in first.configs(task)]
+        assert "gamma" not in skipped(history)
+
+
+def test_fill_completes_a_parameter_that_some_runs_lack():
+    frame = pd.DataFrame({"C": [0.5, 2.0, 9.0, 4.0], "depth": [3, None, 5, None], "loss": [0.3, 0.2, 0.4, 0.1]})
+    frame["status"] = "ok"
+    with pytest.raises(ValueError, match="'depth' is empty in 2 of 4 rows"):
+        hs.History.from_hyperopt(frame)
+    history = hs.History.from_hyperopt(frame, fill={"depth": 4})
+    depths = {config["C"]: config["depth"] for config in history.configs(history.tasks[0])}
+    assert depths == {0.5: 3, 2.0: 4, 9.0: 5, 4.0: 4}
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        ({"rename": {"lrr": "rate"}}, r"cannot rename 'lrr': no run of mlruns \(MLflow\) has this parameter.*'lr'"),
+        ({"rename": {"lr": "depth"}}, "has two parameters of one name"),
+        ({"rename": ["lr"]}, "rename must be a dict, but got \\['lr'\\]"),
+        ({"fill": {"trees": 100}}, "cannot fill 'trees': the search space has"),
+    ],
+)
+def test_names_that_cannot_be_meant(files, options, match):
+    with pytest.raises(ValueError, match=match):
+        hs.History.from_mlflow(files("mlflow") / "mlruns", value="val/loss", **options)
+
+
 # -- Ray Tune, SMAC, Syne Tune, Keras Tuner --------------------------------------------------------------------
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from headstart.datasets.features import FEATURE_NAMES, metafeatures
 from headstart.errors import ArgumentError, HistoryError, SpaceError
 from headstart.history import History, Store
 from headstart.history.past import past_runs, required
-from headstart.space import Categorical, Float, Int, Parameter, Space, as_space
+from headstart.space import Categorical, Float, Int, Space, as_space
 
 # -- the search space and the past runs ------------------------------------------------------------------------
 
@@ -78,13 +77,7 @@ def short_names(space: Space) -> dict[str, str]:
 
 def plain_names(space: Space) -> Space:
     """The space with short names."""
-    short = short_names(space)
-
-    def plain(parameter: Parameter) -> Parameter:
-        when = {short[parent]: values for parent, values in parameter.conditions.items()}
-        return replace(parameter, when=when or None)
-
-    return Space({short[name]: plain(parameter) for name, parameter in space.items()})
+    return space.renamed(short_names(space))
 
 
 # -- what a store keeps of a search ----------------------------------------------------------------------------

@@ -36,7 +36,7 @@ from headstart.history.formats import read_and_skipped
 from headstart.history.other_tools import ReadsOtherTools
 from headstart.history.reading import Reading
 from headstart.history.task import Features, Task, frozen
-from headstart.space import Change, Config, Parameter, Space, as_space
+from headstart.space import Change, Config, Space, as_space
 from headstart.space.reconciliation import reconcile_values
 
 if TYPE_CHECKING:
@@ -160,16 +160,7 @@ class History(ReadsOtherTools):
         if absent := [old for old in names if old not in self.space]:
             hint = closest(absent[0], self.space.names)
             raise ArgumentError(f"cannot rename {absent[0]!r}: the history has {', '.join(self.space)}{hint}")
-        new = [names.get(name, name) for name in self.space]
-        if twice := [name for name in new if new.count(name) > 1]:
-            raise ArgumentError(f"after renaming, two parameters would be called {twice[0]!r}")
-
-        def moved(parameter: Parameter) -> Parameter:
-            when = {names.get(parent, parent): values for parent, values in parameter.conditions.items()}
-            return replace(parameter, when=when or None)
-
-        parameters = zip(new, self.space.values(), strict=True)
-        return replace(self, space=Space({name: moved(parameter) for name, parameter in parameters}))
+        return replace(self, space=self.space.renamed(names))
 
     def with_task_names(self, names: Mapping[str, str]) -> History:
         """The same history with other names of tasks: old name → new name."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from headstart.history.evaluations import Evaluations
-from headstart.history.imports.runs import Runs, Wanted, evaluations
+from headstart.history.imports.runs import Runs, Wanted, check_renames, evaluations
 
 if TYPE_CHECKING:
     from headstart.history.history import History
@@ -24,6 +24,8 @@ class ReadsOtherTools:
     cost: a metric, parameter or tag that is the cost; None takes the seconds, if they are recorded.
     ignore: recorded parameters that are not parameters of the search.
     tasks: names of tasks, or patterns such as "svm-*"; the others are left out, as runs of another model must be.
+    rename: new names of parameters, old name → new name; the other arguments use the new ones.
+    fill: values for parameters that some of the runs lack, or all of them if the space has them.
 
     Failed runs count as failed trials. Unfinished runs and runs without the metric are left out. The notes of the
     history say what was read and what was left out. Pickles are refused.
@@ -46,6 +48,8 @@ class ReadsOtherTools:
         cost: str | None = None,
         ignore: Collection[str] = (),
         tasks: Collection[str] | None = None,
+        rename: Mapping[str, str] | None = None,
+        fill: Mapping[str, Any] | None = None,
     ) -> History:
         """A history from MLflow.
 
@@ -54,7 +58,7 @@ class ReadsOtherTools:
         """
         from headstart.history.imports import mlflow
 
-        return cls._read(mlflow.read, past, Wanted(space, task, value, direction, cost, ignore, tasks))
+        return cls._read(mlflow.read, past, Wanted(space, task, value, direction, cost, ignore, tasks, rename, fill))
 
     @classmethod
     def from_wandb(
@@ -68,6 +72,8 @@ class ReadsOtherTools:
         cost: str | None = None,
         ignore: Collection[str] = (),
         tasks: Collection[str] | None = None,
+        rename: Mapping[str, str] | None = None,
+        fill: Mapping[str, Any] | None = None,
     ) -> History:
         """A history from Weights & Biases.
 
@@ -76,7 +82,7 @@ class ReadsOtherTools:
         """
         from headstart.history.imports import wandb
 
-        return cls._read(wandb.read, past, Wanted(space, task, value, direction, cost, ignore, tasks))
+        return cls._read(wandb.read, past, Wanted(space, task, value, direction, cost, ignore, tasks, rename, fill))
 
     @classmethod
     def from_ray(
@@ -90,6 +96,8 @@ class ReadsOtherTools:
         cost: str | None = None,
         ignore: Collection[str] = (),
         tasks: Collection[str] | None = None,
+        rename: Mapping[str, str] | None = None,
+        fill: Mapping[str, Any] | None = None,
     ) -> History:
         """A history from Ray Tune.
 
@@ -98,7 +106,7 @@ class ReadsOtherTools:
         """
         from headstart.history.imports import ray_tune
 
-        return cls._read(ray_tune.read, past, Wanted(space, task, value, direction, cost, ignore, tasks))
+        return cls._read(ray_tune.read, past, Wanted(space, task, value, direction, cost, ignore, tasks, rename, fill))
 
     @classmethod
     def from_smac(
@@ -112,6 +120,8 @@ class ReadsOtherTools:
         cost: str | None = None,
         ignore: Collection[str] = (),
         tasks: Collection[str] | None = None,
+        rename: Mapping[str, str] | None = None,
+        fill: Mapping[str, Any] | None = None,
     ) -> History:
         """A history from SMAC3, versions 2.x.
 
@@ -120,7 +130,7 @@ class ReadsOtherTools:
         """
         from headstart.history.imports import smac
 
-        return cls._read(smac.read, past, Wanted(space, task, value, direction, cost, ignore, tasks))
+        return cls._read(smac.read, past, Wanted(space, task, value, direction, cost, ignore, tasks, rename, fill))
 
     @classmethod
     def from_syne_tune(
@@ -134,6 +144,8 @@ class ReadsOtherTools:
         cost: str | None = None,
         ignore: Collection[str] = (),
         tasks: Collection[str] | None = None,
+        rename: Mapping[str, str] | None = None,
+        fill: Mapping[str, Any] | None = None,
     ) -> History:
         """A history from Syne Tune.
 
@@ -142,7 +154,7 @@ class ReadsOtherTools:
         """
         from headstart.history.imports import syne_tune
 
-        return cls._read(syne_tune.read, past, Wanted(space, task, value, direction, cost, ignore, tasks))
+        return cls._read(syne_tune.read, past, Wanted(space, task, value, direction, cost, ignore, tasks, rename, fill))
 
     @classmethod
     def from_keras_tuner(
@@ -156,6 +168,8 @@ class ReadsOtherTools:
         cost: str | None = None,
         ignore: Collection[str] = (),
         tasks: Collection[str] | None = None,
+        rename: Mapping[str, str] | None = None,
+        fill: Mapping[str, Any] | None = None,
     ) -> History:
         """A history from Keras Tuner.
 
@@ -163,7 +177,9 @@ class ReadsOtherTools:
         """
         from headstart.history.imports import keras_tuner
 
-        return cls._read(keras_tuner.read, past, Wanted(space, task, value, direction, cost, ignore, tasks))
+        return cls._read(
+            keras_tuner.read, past, Wanted(space, task, value, direction, cost, ignore, tasks, rename, fill)
+        )
 
     @classmethod
     def from_search_cv(
@@ -177,6 +193,8 @@ class ReadsOtherTools:
         cost: str | None = None,
         ignore: Collection[str] = (),
         tasks: Collection[str] | None = None,
+        rename: Mapping[str, str] | None = None,
+        fill: Mapping[str, Any] | None = None,
     ) -> History:
         """A history from scikit-learn's grid, randomized and halving searches.
 
@@ -185,7 +203,7 @@ class ReadsOtherTools:
         """
         from headstart.history.imports import search_cv
 
-        return cls._read(search_cv.read, past, Wanted(space, task, value, direction, cost, ignore, tasks))
+        return cls._read(search_cv.read, past, Wanted(space, task, value, direction, cost, ignore, tasks, rename, fill))
 
     @classmethod
     def from_hyperopt(
@@ -199,6 +217,8 @@ class ReadsOtherTools:
         cost: str | None = None,
         ignore: Collection[str] = (),
         tasks: Collection[str] | None = None,
+        rename: Mapping[str, str] | None = None,
+        fill: Mapping[str, Any] | None = None,
     ) -> History:
         """A history from hyperopt.
 
@@ -207,7 +227,7 @@ class ReadsOtherTools:
         """
         from headstart.history.imports import hyperopt
 
-        return cls._read(hyperopt.read, past, Wanted(space, task, value, direction, cost, ignore, tasks))
+        return cls._read(hyperopt.read, past, Wanted(space, task, value, direction, cost, ignore, tasks, rename, fill))
 
     @classmethod
     def from_ax(
@@ -221,6 +241,8 @@ class ReadsOtherTools:
         cost: str | None = None,
         ignore: Collection[str] = (),
         tasks: Collection[str] | None = None,
+        rename: Mapping[str, str] | None = None,
+        fill: Mapping[str, Any] | None = None,
     ) -> History:
         """A history from Ax.
 
@@ -228,7 +250,7 @@ class ReadsOtherTools:
         """
         from headstart.history.imports import ax
 
-        return cls._read(ax.read, past, Wanted(space, task, value, direction, cost, ignore, tasks))
+        return cls._read(ax.read, past, Wanted(space, task, value, direction, cost, ignore, tasks, rename, fill))
 
     @classmethod
     def from_flaml(
@@ -242,6 +264,8 @@ class ReadsOtherTools:
         cost: str | None = None,
         ignore: Collection[str] = (),
         tasks: Collection[str] | None = None,
+        rename: Mapping[str, str] | None = None,
+        fill: Mapping[str, Any] | None = None,
     ) -> History:
         """A history from FLAML.
 
@@ -250,8 +274,10 @@ class ReadsOtherTools:
         """
         from headstart.history.imports import flaml
 
-        return cls._read(flaml.read, past, Wanted(space, task, value, direction, cost, ignore, tasks))
+        return cls._read(flaml.read, past, Wanted(space, task, value, direction, cost, ignore, tasks, rename, fill))
 
     @classmethod
     def _read(cls, read: Callable[[Any], Runs], past: Any, wanted: Wanted) -> History:
-        return cls.from_evaluations(evaluations(read(past), wanted))
+        found = read(past)
+        check_renames(found, wanted.rename or ())
+        return cls.from_evaluations(evaluations(found, wanted))

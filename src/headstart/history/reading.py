@@ -37,10 +37,7 @@ class Reading:
     skip_damaged: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("rename", "fill"):
-            given = getattr(self, name)
-            if given is not None and not isinstance(given, Mapping):
-                raise ArgumentError(f"{name} must be a dict, but got {given!r}")
+        check_mappings(rename=self.rename, fill=self.fill)
         ignore = (self.ignore,) if isinstance(self.ignore, str) else tuple(self.ignore)
         object.__setattr__(self, "ignore", ignore)
         if self.direction is not None:
@@ -57,3 +54,10 @@ class Reading:
         """The options that are not at their default."""
         values = {f: getattr(self, f.name) for f in fields(self)}
         return [f.name for f, value in values.items() if value is not f.default and value != f.default]
+
+
+def check_mappings(**given: Any) -> None:
+    """An error if one of the options by name is neither a dict nor None."""
+    for name, value in given.items():
+        if value is not None and not isinstance(value, Mapping):
+            raise ArgumentError(f"{name} must be a dict, but got {value!r}")

@@ -38,8 +38,8 @@ OPEN_IN = {
     "space": ("tables", "HPO-B files", "Optuna storages", "histories", OTHERS),
     "direction": ("tables", "Optuna storages", "histories", OTHERS),
     "studies": ("Optuna storages", OTHERS),
-    "rename": ("tables", "HPO-B files", "Optuna storages", "histories"),
-    "fill": ("tables", "HPO-B files", "Optuna storages", "histories"),
+    "rename": ("tables", "HPO-B files", "Optuna storages", "histories", OTHERS),
+    "fill": ("tables", "HPO-B files", "Optuna storages", "histories", OTHERS),
     "skip_damaged": ("Optuna storages",),
 }
 

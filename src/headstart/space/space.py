@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -111,6 +112,18 @@ class Space(Mapping[str, Parameter]):
     def active(self, V: Array, name: str) -> Mask:
         """In which rows of V a parameter is active; the columns of its parents must be filled in."""
         return self._conditions.active(V, name)
+
+    def renamed(self, names: Mapping[str, str]) -> Space:
+        """The same space with other names of parameters: old name → new name. The others keep theirs."""
+        new = [names.get(name, name) for name in self]
+        if twice := [name for name in new if new.count(name) > 1]:
+            raise ArgumentError(f"after renaming, two parameters would be called {twice[0]!r}")
+
+        def moved(parameter: Parameter) -> Parameter:
+            when = {names.get(parent, parent): values for parent, values in parameter.conditions.items()}
+            return replace(parameter, when=when or None)
+
+        return Space({name: moved(parameter) for name, parameter in zip(new, self.values(), strict=True)})
 
     # -- configurations ↔ values ---------------------------------------------------------------------
 

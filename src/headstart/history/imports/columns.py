@@ -59,11 +59,22 @@ class Column:
 
 
 def columns_of(
-    configs: Sequence[Mapping[str, Any]], ignored: Collection[str | None], space: Space | None, *, text: bool
+    configs: Sequence[Mapping[str, Any]],
+    ignored: Collection[str | None],
+    space: Space | None,
+    *,
+    text: bool,
+    fill: Mapping[str, Any],
 ) -> dict[str, Column]:
-    """A column per parameter. space: the search space, if it is known; its parameters say how to read the cells."""
+    """A column per parameter. space: the search space, if it is known; its parameters say how to read the cells.
+
+    fill: values for empty cells; those of conditional parameters of the space stay empty.
+    """
     names = [name for name in dict.fromkeys(key for config in configs for key in config) if name not in ignored]
     cells = {name: [_cell(config.get(name, ABSENT), text) for config in configs] for name in names}
+    for name in fill.keys() & cells.keys():
+        if space is None or name not in space or not space[name].conditions:
+            cells[name] = [fill[name] if cell is ABSENT else cell for cell in cells[name]]
     if space is not None:
         return {name: Column([_fitted(space.get(name), cell) for cell in cells[name]]) for name in names}
     return {name: _inferred(name, column, text) for name, column in cells.items()}

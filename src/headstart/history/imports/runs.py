@@ -22,7 +22,7 @@ from headstart.errors import ArgumentError, EmptyHistoryError, FormatError, Head
 from headstart.history.evaluations import Evaluations
 from headstart.history.imports.columns import columns_of, inferred_space
 from headstart.history.imports.metrics import choose
-from headstart.history.reading import Reading
+from headstart.history.reading import Reading, check_mappings
 from headstart.space import Space, as_space
 
 FINISHED, FAILED, UNFINISHED = "finished", "failed", "unfinished"
@@ -76,8 +76,11 @@ class Wanted:
     cost: str | None = None
     ignore: Collection[str] = ()
     tasks: Collection[str] | None = None
+    rename: Mapping[str, str] | None = None
+    fill: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
+        check_mappings(rename=self.rename, fill=self.fill)
         for name in ("ignore", "tasks"):
             names = getattr(self, name)
             if names is not None:
@@ -89,7 +92,7 @@ class Wanted:
     def by(cls, how: Reading) -> Wanted:
         """The same options as a `Reading`, where one at its default is not given."""
         task, value = (getattr(how, option) if option in how.given else None for option in ("task", "value"))
-        return cls(how.space, task, value, how.direction, how.cost, how.ignore, how.studies)
+        return cls(how.space, task, value, how.direction, how.cost, how.ignore, how.studies, how.rename, how.fill)
 
 
 # -- several sources in one ------------------------------------------------------------------------------------
@@ -177,6 +180,7 @@ def folders(root: Path, is_one: Callable[[Path], bool], depth: int = 1) -> list[
 def evaluations(found: Runs, wanted: Wanted) -> Evaluations:
     """The runs as `History` takes them."""
     left_out = Counter(found.left_out)
+    found = _renamed(found, wanted.rename or {})
     space = found.space if wanted.space is None else as_space(wanted.space)
     found = _sorted_out(found, wanted.value, space or ())
     runs = list(found.runs) if wanted.task is None else _with_task(found, wanted.task, left_out)
@@ -188,7 +192,7 @@ def evaluations(found: Runs, wanted: Wanted) -> Evaluations:
     ignored = {*wanted.ignore, wanted.task, wanted.cost}
     if space is not None and wanted.space is None and ignored & set(space):
         space = None  # others may depend on what is ignored, so infer the space from the rest
-    columns = columns_of([run.config for run in runs], ignored, space, text=found.text)
+    columns = columns_of([run.config for run in runs], ignored, space, text=found.text, fill=wanted.fill or {})
     space = inferred_space(columns) if space is None else space
     notes = [choice.note, *found.notes, *(column.note for column in columns.values())]
     frame = {name: column.series() for name, column in columns.items()}
@@ -204,6 +208,7 @@ def evaluations(found: Runs, wanted: Wanted) -> Evaluations:
         cost=named.get("cost"),
         space=space,
         direction=choice.direction,
+        fill=wanted.fill,
     )
     read = _table_read(table, how, found.source, [note for note in notes if note])
     return replace(read, skipped=[*lines(left_out), *read.skipped])
@@ -215,6 +220,34 @@ def _table_read(table: Mapping[str, Any], how: Reading, source: str, notes: Sequ
     from headstart.history.formats.frames import Source, read_frame
 
     return read_frame(pd.DataFrame(table), how, source=Source(source, "run"), notes=notes)
+
+
+def check_renames(found: Runs, names: Collection[str]) -> None:
+    """An error if a parameter that is to get another name is in none of the runs."""
+    there = sorted({str(name) for run in found.runs for name in (*run.config, *(run.metrics if found.guessed else ()))})
+    if absent := [name for name in names if name not in there]:
+        hint = closest(absent[0], there) or f" (the parameters are {some(there, 20)})"
+        raise ArgumentError(f"cannot rename {absent[0]!r}: no run of {found.source} has this parameter{hint}")
+
+
+def _renamed(found: Runs, names: Mapping[str, str]) -> Runs:
+    """The same runs with other names of parameters: old name → new name."""
+    if not names:
+        return found
+
+    def moved(cells: Mapping[str, Any]) -> dict[str, Any]:
+        new = {names.get(name, name): cell for name, cell in cells.items()}
+        if len(new) < len(cells):
+            raise ArgumentError(
+                f"after renaming, a run of {found.source} has two parameters of one name: {dict(names)}"
+            )
+        return new
+
+    runs = [
+        replace(run, config=moved(run.config), metrics=moved(run.metrics) if found.guessed else run.metrics)
+        for run in found.runs
+    ]
+    return replace(found, runs=runs, space=found.space and found.space.renamed(names))
 
 
 def _sorted_out(found: Runs, value: str | None, parameters: Collection[str]) -> Runs:
