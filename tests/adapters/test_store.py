@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 import math
 import sqlite3
+import threading
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -270,3 +272,23 @@ study.optimize(lambda t: t.suggest_float("x", 0, 1) + t.suggest_float("y", 0, 1)
 print([t.user_attrs.get("headstart:start") for t in study.trials])
 """
     assert [python(code).stdout for _ in range(2)] == ["[None, None, None]\n", "[0, 1, None]\n"]
+
+
+def test_a_database_that_is_being_created_is_waited_for(tmp_path: Path) -> None:
+    """Another process creates the tables one by one; the last step fills the table of the version."""
+    path = tmp_path / "runs.db"
+    hs.minimize(objective, SPACE, n_trials=2, n_init=2, store=path, task="one", seed=0)
+    with closing(sqlite3.connect(path)) as database, database:
+        (version,) = database.execute("SELECT version_num FROM alembic_version").fetchone()
+        database.execute("DELETE FROM alembic_version")
+
+    def finish() -> None:
+        with closing(sqlite3.connect(path, timeout=10)) as database, database:
+            database.execute("INSERT INTO alembic_version VALUES (?)", (version,))
+
+    timer = threading.Timer(0.5, finish)
+    timer.start()
+    try:
+        assert hs.History.from_optuna(path).tasks == ["one"]
+    finally:
+        timer.join()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
@@ -21,11 +23,25 @@ TABLES = {
     "version_info": {"schema_version", "library_version"},
     "alembic_version": {"version_num"},
 }
+PREFIXES = ("study_", "trial_")  # of all further tables
+ATTEMPTS, PAUSE = 10, 0.2  # how often, and after how many seconds, a database that is being created is tried again
 FILLED = ("version_info", "alembic_version")  # Optuna would fill them
 
 
+class _IncompleteError(FormatError):
+    """Tables of Optuna are missing or empty, and there are no others: another process may be creating them."""
+
+
 def open_database(where: str) -> RDBStorage:
-    """An existing database of Optuna, for reading only."""
+    """An existing database of Optuna, for reading only. One that is being created is waited for."""
+    for _ in range(ATTEMPTS - 1):
+        with suppress(_IncompleteError):
+            return _open_once(where)
+        time.sleep(PAUSE)
+    return _open_once(where)
+
+
+def _open_once(where: str) -> RDBStorage:
     url = sqlalchemy.engine.make_url(where)
     try:
         return _opened(read_only(url), where)
@@ -70,9 +86,11 @@ def _read_only_transaction(connection: sqlalchemy.Connection) -> None:
 
 def _check_tables(engine: sqlalchemy.Engine, where: str) -> None:
     there = sqlalchemy.inspect(engine)
+    others = [name for name in there.get_table_names() if name not in TABLES and not name.startswith(PREFIXES)]
     for table, columns in TABLES.items():
         if not there.has_table(table):
-            raise FormatError(f"{where} is not an Optuna storage: it has no table of {table.replace('_', ' ')}")
+            kind = FormatError if others else _IncompleteError
+            raise kind(f"{where} is not an Optuna storage: it has no table of {table.replace('_', ' ')}")
         missing = columns - {column["name"] for column in there.get_columns(table)}
         if missing:
             raise FormatError(
@@ -82,7 +100,7 @@ def _check_tables(engine: sqlalchemy.Engine, where: str) -> None:
     with engine.connect() as connection:
         for table in FILLED:
             if connection.execute(sqlalchemy.text(f"SELECT 1 FROM {table}")).first() is None:
-                raise FormatError(f"{where} is not a complete Optuna storage: its table {table} is empty")
+                raise _IncompleteError(f"{where} is not a complete Optuna storage: its table {table} is empty")
 
 
 # -- URLs ------------------------------------------------------------------------------------------------------
