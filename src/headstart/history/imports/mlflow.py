@@ -61,7 +61,7 @@ def _read_one(past: Any) -> Runs:
 
 
 def database_path(past: str) -> str:
-    """The path in a URL such as sqlite:///mlflow.db or file:///home/me/mlruns; anything else unchanged."""
+    """The path in a URL such as sqlite:///mlflow.db or file:///path/to/mlruns; anything else unchanged."""
     url = re.fullmatch(r"sqlite(?:\+\w+)?:///(.+?)(?:\?.*)?|file:(?://)?(.+)", past)
     return unquote(url[1] or url[2]) if url else past
 
