@@ -186,17 +186,7 @@ def _renamed(history: History, how: Reading) -> History:
 
 def _from_optuna(parts: Sequence[Any], how: Reading, into: Space | None, attributes: Mapping[str, Any]) -> History:
     adapter = import_module("headstart.adapters.optuna.reading")  # by name, because adapters may import histories
-    history: History = adapter.read(
-        parts[0] if len(parts) == 1 else list(parts),
-        how.studies,
-        direction=how.direction,
-        space=how.space,
-        like=into,
-        attributes=attributes,
-        rename=how.rename,
-        fill=how.fill,
-        skip_damaged=how.skip_damaged,
-    )
+    history: History = adapter.read_as(parts[0] if len(parts) == 1 else list(parts), how, into, attributes)
     return history
 
 

@@ -25,7 +25,7 @@ from headstart.adapters.optuna.gathering import Gathered, Skipped, Usable, count
 from headstart.adapters.optuna.storages import describe
 from headstart.adapters.optuna.trials import PastTrial
 from headstart.errors import EmptyHistoryError, HistoryError
-from headstart.history import Features, History
+from headstart.history import Features, History, Reading
 from headstart.history.evaluations import Evaluations
 from headstart.history.formats import read_and_skipped
 from headstart.space import Parameter, Space, as_space
@@ -59,6 +59,21 @@ def read(
             space = like
         # In a space of their own the studies keep what they lack; the caller fills it when it converts them to `like`.
         return history_of(found, chosen, space=space, fill=fill if like is None or space is not None else None)
+
+
+def read_as(past: Any, how: Reading, like: Mapping[str, Parameter] | None, attributes: Mapping[str, Any]) -> History:
+    """`read` with the options of a `Reading`."""
+    return read(
+        past,
+        how.studies,
+        direction=how.direction,
+        space=how.space,
+        like=like,
+        attributes=attributes,
+        rename=how.rename,
+        fill=how.fill,
+        skip_damaged=how.skip_damaged,
+    )
 
 
 def _lies_in(space: Space, chosen: Sequence[Usable]) -> bool:

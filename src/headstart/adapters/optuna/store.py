@@ -29,7 +29,7 @@ from headstart.adapters.optuna.attributes import ORIGIN, RUN, TASK
 from headstart.adapters.optuna.damage import Damage
 from headstart.adapters.optuna.databases import hidden
 from headstart.adapters.optuna.distributions import to_distributions
-from headstart.adapters.optuna.reading import read
+from headstart.adapters.optuna.reading import read_as
 from headstart.adapters.optuna.storages import open_storage
 from headstart.errors import ArgumentError, EmptyHistoryError, FormatError
 from headstart.history import History, Reading
@@ -107,20 +107,9 @@ def read_store(
     where: str, like: Mapping[str, Any] | None, how: Reading | None, attributes: Mapping[str, Any]
 ) -> History:
     """The finished runs as a history; an EmptyHistoryError if there are none."""
-    how = how or Reading()
     if is_blank(where):
         raise EmptyHistoryError(f"{hidden(where)} holds no run yet")
-    return read(
-        where,
-        how.studies,
-        direction=how.direction,
-        space=how.space,
-        like=like,
-        attributes=attributes,
-        rename=how.rename,
-        fill=how.fill,
-        skip_damaged=how.skip_damaged,
-    )
+    return read_as(where, how or Reading(), like, attributes)
 
 
 # -- writing ---------------------------------------------------------------------------------------------------
