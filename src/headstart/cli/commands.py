@@ -23,6 +23,7 @@ from headstart.cli.options import (
     add_number,
     add_out,
     add_seed,
+    add_tasks,
     at_least,
     command,
     data_features,
@@ -113,7 +114,7 @@ def check(commands: Commands) -> None:
     )
     add_history(parser)
     parser.add_argument("study", nargs="?", help="check this study of the Optuna storage")
-    add_number(parser, "-n", 10, "number of configurations")
+    add_number(parser, "-n", 10, "number of configurations", fewer=", or all that the space has")
     parser.add_argument(
         "--methods",
         nargs="+",
@@ -121,6 +122,7 @@ def check(commands: Commands) -> None:
         metavar="NAME",
         help="strategies to compare; the first one decides the answer (default: auto li rbi)",
     )
+    add_tasks(parser)
     add_jobs(parser, 1)
     add_json(parser)
     add_seed(parser)
@@ -132,7 +134,7 @@ def run_check(args: argparse.Namespace) -> int:
         return run_check_study(args)
     from headstart.starts.validation import evidence
 
-    found = evidence(history_of(args), n=args.n, methods=args.methods, seed=args.seed, jobs=args.jobs)
+    found = evidence(history_of(args), n=args.n, methods=args.methods, seed=args.seed, tasks=args.tasks, jobs=args.jobs)
     if args.json:
         answer = {"helps": found.helps, "summary": found.summary, "method": found.method, "outliers": found.outliers}
         print(json.dumps({**answer, "table": found.table.to_dict("records")}))
@@ -144,8 +146,10 @@ def run_check(args: argparse.Namespace) -> int:
 def run_check_study(args: argparse.Namespace) -> int:
     from headstart.adapters.optuna import account_of
 
-    reject(args, f"does not apply to the study {args.study}", "methods", "n", "jobs", "seed", "also", *READING)
-    found = account_of(args.history, args.study)
+    others = [name for name in READING if name != "skip_damaged"]
+    unused = ("methods", "n", "tasks", "jobs", "seed", "also", *others)
+    reject(args, f"does not apply to the study {args.study}", *unused)
+    found = account_of(args.history, args.study, skip_damaged=args.skip_damaged)
     print(json.dumps(found.to_json(), indent=2) if args.json else found)
     return 0 if found.planned and found.ran >= found.planned else 1
 
@@ -160,8 +164,9 @@ def report(commands: Commands) -> None:
     add_history(parser)
     add_out(parser, "page to write (default: report.html)", Path("report.html"))
     parser.add_argument("--title", metavar="TEXT", help="heading of the page (default: the name of the history)")
-    add_number(parser, "-n", 10, "number of configurations in the start")
+    add_number(parser, "-n", 10, "number of configurations in the start", fewer=", or all that the space has")
     add_method(parser)
+    add_tasks(parser)
     add_jobs(parser, 1)
     add_json(parser, "the content of the page")
     add_seed(parser)
@@ -174,7 +179,16 @@ def run_report(args: argparse.Namespace) -> None:
 
     history = history_of(args)
     title = args.title or Path(args.history).name
-    content = report.write(history, args.out, title=title, n=args.n, method=args.method, seed=args.seed, jobs=args.jobs)
+    content = report.write(
+        history,
+        args.out,
+        title=title,
+        n=args.n,
+        method=args.method,
+        seed=args.seed,
+        jobs=args.jobs,
+        tasks=args.tasks,
+    )
     if args.json:
         print(json.dumps(content))
         return

@@ -29,11 +29,12 @@ def write(
     path: str | os.PathLike[str],
     *,
     title: str = "headstart",
-    n: int = 10,
+    n: int | None = None,
     method: str = "auto",
     seed: int = 0,
     jobs: int = 1,
     progress: bool | None = None,
+    tasks: int | str | None = None,
 ) -> dict[str, Any]:
     """Write the report on a history to `path`; returns its content.
 
@@ -41,7 +42,7 @@ def write(
     """
     library = plotly_library()
     with replacing(path) as temporary:  # first, because a path that cannot be written should fail before the long work
-        found = content(history, title=title, n=n, method=method, seed=seed, jobs=jobs, progress=progress)
+        found = content(history, title=title, n=n, method=method, seed=seed, jobs=jobs, progress=progress, tasks=tasks)
         temporary.write_text(page(found, library), encoding="utf-8")
     return found
 

@@ -35,18 +35,19 @@ def content(
     history: History,
     *,
     title: str,
-    n: int = 10,
+    n: int | None = None,
     method: str = "auto",
     seed: int = 0,
     jobs: int = 1,
     progress: bool | None = None,
+    tasks: int | str | None = None,
 ) -> dict[str, Any]:
     """Everything that the page shows."""
     methods = tuple(dict.fromkeys([method, *METHODS]))
-    found = evidence(history, n=n, methods=methods, seed=seed, jobs=jobs, progress=progress)
-    start = learn(history, n=n, method=method, seed=seed)
+    found = evidence(history, n=n, methods=methods, seed=seed, tasks=tasks, jobs=jobs, progress=progress)
+    start = learn(history, n=found.n, method=method, seed=seed)
     rng = np.random.default_rng([seed, 7])
-    shown = history.only(_some(history.tasks, MOST_TASKS, rng))
+    shown = history.only(_some(found.tasks, MOST_TASKS, rng))
     models = TaskModels(shown, rng=np.random.default_rng([seed, 8]))
     return {
         "title": title,
