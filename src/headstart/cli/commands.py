@@ -31,6 +31,7 @@ from headstart.cli.options import (
     reject,
 )
 from headstart.errors import ArgumentError
+from headstart.history.reading import Reading
 
 if TYPE_CHECKING:
     from headstart.cli.options import Commands
@@ -174,7 +175,19 @@ def run_report(args: argparse.Namespace) -> None:
 
     history = history_of(args)
     title = args.title or Path(args.history).name
-    content = report.write(history, args.out, title=title, n=args.n, method=args.method, seed=args.seed, jobs=args.jobs)
+    source = ", ".join([args.history, *args.also])
+    metric = args.value if args.value != Reading.value else str(history.info.get("metric", ""))
+    content = report.write(
+        history,
+        args.out,
+        title=title,
+        source=source,
+        metric=metric,
+        n=args.n,
+        method=args.method,
+        seed=args.seed,
+        jobs=args.jobs,
+    )
     if args.json:
         print(json.dumps(content))
         return

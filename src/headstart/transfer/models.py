@@ -105,7 +105,7 @@ class TaskModels:
         If `population` has been fitted already and has all tasks, it makes the predictions, so that no second model is
         fitted for them.
         """
-        F = self._observed(V)
+        F = self.observed(V)
         if not np.isnan(F).any():
             return F
         Z, only = self.space.encode_values(V), self._only_population and len(self.population) == len(self)
@@ -118,7 +118,7 @@ class TaskModels:
         """
         if not self._only_population or len(self.population) == len(self):
             return self.responses(V), np.full(len(self), 1.0 / len(self))
-        F = self._observed(V)[:, self.population.tasks]
+        F = self.observed(V)[:, self.population.tasks]
         return np.where(np.isnan(F), self._by_rank(self.space.encode_values(V)), F), self.population.shares
 
     @property
@@ -134,7 +134,7 @@ class TaskModels:
         ]
         return np.column_stack(columns)
 
-    def _observed(self, V: Array) -> Array:
+    def observed(self, V: Array) -> Array:
         """Scaled losses (m, T), NaN where a task did not try the configuration."""
         F = np.full((len(V), len(self)), np.nan)
         for i, key in enumerate(keys(V)):
