@@ -67,7 +67,7 @@ const others = [...document.querySelectorAll("h2, h3, section > p, table")].filt
 figures.forEach(a => others.forEach(b => { if (overlap(box(a), box(b))) found.push(`picture on ${name(b)}`); }));
 for (const svg of figures) {
   const frame = box(svg), id = svg.parentNode.parentNode.id;
-  if (frame.height < 60 || frame.width < 220) found.push(`${id} is too small`);
+  if (frame.height < 25 || frame.width < 220) found.push(`${id} is too small`);
   for (const text of svg.querySelectorAll("text")) {
     const b = box(text);
     if (b.left < frame.left - 2 || b.right > frame.right + 2 || b.top < frame.top - 3 || b.bottom > frame.bottom + 3)

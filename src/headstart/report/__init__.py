@@ -47,6 +47,20 @@ def write(
     return found
 
 
+def write_study(where: str, name: str, path: str | os.PathLike[str], *, title: str = "") -> dict[str, Any]:
+    """Write the report on one study of an Optuna storage, running or finished, to `path`; returns its content.
+
+    where: the storage's URL or file. name: of the study. Needs the extra `optuna`. Nothing is written to the storage.
+    """
+    from headstart.adapters.optuna.databases import hidden
+    from headstart.report import study
+
+    with replacing(path) as temporary:
+        found = study.content(where, name, about=About(title or name, source=hidden(where)))
+        temporary.write_text(page(found), encoding="utf-8")
+    return found
+
+
 def page(found: dict[str, Any]) -> str:
     """The page as text. It contains `found` as JSON that no name can break out of."""
     found = _printable(found)

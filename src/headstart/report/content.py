@@ -139,7 +139,7 @@ def _verdict(found: Evidence) -> dict[str, Any]:
 def _evidence(found: Evidence) -> list[dict[str, Any]]:
     table = found.table
     return [
-        {"method": method, **{column: _list(rows[column]) for column in ("trials", "adtm", "low", "high")}}
+        {"method": method, **{column: listed(rows[column]) for column in ("trials", "adtm", "low", "high")}}
         for method, rows in table.groupby("method", sort=False)
     ]
 
@@ -155,7 +155,7 @@ def _start(history: History, start: Start, models: TaskModels) -> dict[str, Any]
         "names": list(start.space),
         "configs": [{name: config.get(name) for name in start.space} for config in start],
         "serves": [tasks[best == i].tolist() for i in range(len(start))],
-        "expected": _list(start.expected),
+        "expected": listed(start.expected),
         "method": start.method,
         "copy": copies(start),
     }
@@ -287,9 +287,9 @@ def slices(models: TaskModels, start: Start, *, rng: np.random.Generator) -> lis
                 "choices": [str(c) for c in parameter.choices] if isinstance(parameter, Categorical) else None,
                 "log": not isinstance(parameter, Categorical) and bool(parameter.log),
                 "x": labels,
-                "mean": _list(means.mean(axis=1)),
-                "low": _list(low),
-                "high": _list(high),
+                "mean": listed(means.mean(axis=1)),
+                "low": listed(low),
+                "high": listed(high),
                 "start": [
                     {"i": int(i) + 1, "x": _plain(parameter, starts[i, j]), "y": float(heights[i])} for i in active
                 ],
@@ -327,6 +327,6 @@ def _plain(parameter: Parameter, v: float) -> Any:
     return str(value) if isinstance(parameter, Categorical) else value
 
 
-def _list(values: Any) -> list[Any]:
+def listed(values: Any) -> list[Any]:
     """Numbers with as many digits as a picture can show."""
     return [float(f"{value:.5g}") if isinstance(value, float) else value for value in np.asarray(values).tolist()]

@@ -35,7 +35,7 @@ from headstart.strategies.candidates import Candidates
 from headstart.strategies.metric import surrogate_after
 from headstart.strategies.names import resolve_strategy
 from headstart.strategies.random import Random, stream
-from headstart.surrogates.base import Acquisition, Model
+from headstart.surrogates.base import Acquisition, Model, Posterior
 from headstart.surrogates.mixture import MixtureModel
 from headstart.surrogates.names import resolve_surrogate
 from headstart.transfer.models import NewTask, TaskModels
@@ -184,12 +184,9 @@ class Optimizer(BestTrial):
             return self._anywhere(told), "random"
 
     def _from_surrogate(self, told: Told) -> tuple[Array, str]:
-        known = told.known
-        if not len(known):
+        posterior = self.posterior(told)
+        if posterior is None:
             return self._anywhere(told), "random"
-        posterior = self._model.fit(self.space.encode_values(known.V), moderate(known.losses))
-        for z in self.space.encode_values(told.V[np.isnan(told.losses)]):  # still running: assume the expected loss
-            posterior = posterior.extend(z, float(posterior.predict(z[None])[0][0]))
         acquisition = Acquisition(self.acquisition, len(told), self.space.width)
         if self._candidates is not None:
             found = best_candidate(posterior, self._candidates, told, acquisition)
@@ -199,6 +196,32 @@ class Optimizer(BestTrial):
         if found is None:
             raise ExhaustedError(self._exhausted())
         return found, "surrogate"
+
+    @one_thread
+    def posterior(self, told: Told | None = None) -> Posterior | None:
+        """What the surrogate believes about losses, which are minimised; None before the first result.
+
+        told: all trials, with a loss of NaN for those that are still running; by default those of this optimiser.
+        """
+        told = self._told() if told is None else told
+        known = told.known
+        if not len(known):
+            return None
+        posterior = self._model.fit(self.space.encode_values(known.V), moderate(known.losses))
+        for z in self.space.encode_values(told.V[np.isnan(told.losses)]):  # still running: assume the expected loss
+            posterior = posterior.extend(z, float(posterior.predict(z[None])[0][0]))
+        return posterior
+
+    def weights(self, told: Told | None = None) -> dict[str, float]:
+        """How much each past task counts for the next proposal, most first; what is missing to 1 is this run's own.
+
+        told: as for `posterior`. Empty without a history, and for surrogates that do not weigh the tasks.
+        """
+        model = self._model
+        if not isinstance(model, MixtureModel) or self.history is None:
+            return {}
+        known = (self._told() if told is None else told).known
+        return model.weights(self.space.encode_values(known.V), moderate(known.losses), self.history.tasks)
 
     def _anywhere(self, told: Told) -> Array:
         try:
@@ -249,9 +272,9 @@ class Optimizer(BestTrial):
         """Configurations that were proposed and have no result yet."""
         return self._configs(self._pending)
 
-    def explain(self) -> str:
-        """Where the next proposal comes from, and why, in a sentence."""
-        told = self._told()
+    def explain(self, told: Told | None = None) -> str:
+        """Where the next proposal comes from, and why, in a sentence. told: as for `posterior`."""
+        told = self._told() if told is None else told
         left = self.n_init - len(told)
         if left > 0 and not isinstance(self._run, AutoRun):
             return f"{left} of the first {self.n_init} trials are still to come from the start: {self._start}."

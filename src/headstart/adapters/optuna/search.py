@@ -97,6 +97,14 @@ class Search:
         why = optimizer.reason(told, origin, place)
         return Reservation(space.from_values(v[None])[0], origin, place, why=why)
 
+    def view(self, trials: Sequence[FrozenTrial]) -> tuple[Optimizer, Told] | None:
+        """The optimiser and all trials as it knows them; None as long as the objective's parameters are unknown."""
+        space = self._space(trials)
+        if space is None:
+            return None
+        found = others(trials, -1, self.direction)
+        return self._optimizer_for(space), _told(space, [other.config for other in found], losses(found))
+
     def _space(self, trials: Sequence[FrozenTrial]) -> Space | None:
         """The objective's space as far as it is known; this also chooses the history that belongs to it."""
         self._objective.read(trials)
