@@ -32,6 +32,7 @@ from headstart.cli.options import (
     reject,
 )
 from headstart.errors import ArgumentError
+from headstart.history.reading import Reading
 
 if TYPE_CHECKING:
     from headstart.cli.options import Commands
@@ -158,10 +159,12 @@ def report(commands: Commands) -> None:
     parser = command(
         commands,
         "report",
-        "write an interactive page about a history: whether it helps, what was learned, how similar its tasks are",
-        "headstart report svm -o report.html",
+        "write an interactive page about a history: whether it helps, what was learned, how similar its tasks are; or "
+        "about one study of an Optuna storage: what its start was worth, what it follows, what comes next",
+        "headstart report svm -o report.html\n  headstart report sqlite:///runs.db churn-november",
     )
     add_history(parser)
+    parser.add_argument("study", nargs="?", help="write the page about this study of the Optuna storage")
     add_out(parser, "page to write (default: report.html)", Path("report.html"))
     parser.add_argument("--title", metavar="TEXT", help="heading of the page (default: the name of the history)")
     add_number(parser, "-n", 10, "number of configurations in the start", fewer=", or all that the space has")
@@ -177,12 +180,19 @@ def run_report(args: argparse.Namespace) -> None:
     from headstart import report
     from headstart.cli import terminal
 
+    if args.study is not None:
+        run_report_study(args)
+        return
     history = history_of(args)
     title = args.title or Path(args.history).name
+    source = ", ".join(map(without_password, [args.history, *args.also]))
+    metric = args.value if args.value != Reading.value else str(history.info.get("metric", ""))
     content = report.write(
         history,
         args.out,
         title=title,
+        source=source,
+        metric=metric,
         n=args.n,
         method=args.method,
         seed=args.seed,
@@ -193,6 +203,28 @@ def run_report(args: argparse.Namespace) -> None:
         print(json.dumps(content))
         return
     terminal.say(content["verdict"]["summary"], good=content["verdict"]["helps"])
+    print(f"The page is in {args.out}; open it in a browser.")
+
+
+def without_password(history: str) -> str:
+    """The name of a history for others to read: the URL of a database may hold a password."""
+    if "://" not in history:
+        return history
+    from headstart.adapters.optuna.databases import hidden
+
+    return hidden(history)
+
+
+def run_report_study(args: argparse.Namespace) -> None:
+    from headstart import report
+    from headstart.cli import terminal
+
+    reject(args, f"does not apply to the study {args.study}", "method", "n", "jobs", "seed", "also", *READING)
+    content = report.write_study(args.history, args.study, args.out, title=args.title or "")
+    if args.json:
+        print(json.dumps(content))
+        return
+    terminal.say(f"{content['verdict']['headline']} {content['verdict']['says']}")
     print(f"The page is in {args.out}; open it in a browser.")
 
 

@@ -150,6 +150,20 @@ class MixtureModel:
         name = names[self.supposed.tasks[i]]
         return name if i < len(self.population) else f"the opposite of {name}"
 
+    def weights(self, Z: Array, losses: Array, names: Sequence[str]) -> dict[str, float]:
+        """The weight of each past task that has one, most first; the run's own process has the rest.
+
+        names: of the tasks of the history.
+        """
+        share, weights = 0.0, self.population.shares
+        if len(losses):
+            posterior = self.fit(Z, losses)
+            if not isinstance(posterior, MixturePosterior):
+                return {}
+            share, weights = posterior.share, posterior.hypotheses.weights
+        order = [int(i) for i in np.argsort(-weights, kind="stable") if weights[i] > 0]
+        return {self._name(i, names): float((1 - share) * weights[i]) for i in order}
+
     def _share(self, Z: Array, losses: Array) -> float:
         """The weight of the run's own process after the last refit of its hyperparameters."""
         known = refit_at(len(losses))
