@@ -138,6 +138,15 @@ def find(name: str) -> Model:
     return MODELS[name]
 
 
+def features(kind: str, X: Any, y: Any) -> dict[str, float]:
+    """The meta-features of a data set: those of `hs.metafeatures`, for regression without those about classes."""
+    from headstart.datasets.features import metafeatures
+
+    if kind == CLASSIFICATION:
+        return metafeatures(X, y)
+    return {name: x for name, x in metafeatures(X, [0] * len(y)).items() if "class" not in name}
+
+
 # -- the table -------------------------------------------------------------------------------------------------
 
 _ONE_THREAD = {"random_state": 0, "n_jobs": 1}
@@ -212,7 +221,7 @@ _ALL = (
         "logistic-classification",
         "sklearn.linear_model.LogisticRegression",
         ranges.LOGISTIC,
-        {"max_iter": 300},
+        {"max_iter": 200},
         standardised=True,
     ),
     Model("ridge-regression", "sklearn.linear_model.Ridge", ranges.RIDGE, standardised=True),

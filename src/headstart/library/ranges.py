@@ -24,9 +24,9 @@ _CRITERION: Ranges = {"criterion": (Categorical(["gini", "entropy"]), "gini")}
 _NO_L1: Ranges = {"reg_alpha": (Float(1e-6, 10.0, log=True), 1e-6)}
 
 LIGHTGBM: Ranges = {
-    "n_estimators": (Int(10, 500, log=True), 100),
-    "learning_rate": (Float(0.005, 0.5, log=True), 0.1),
-    "num_leaves": (Int(2, 256, log=True), 31),
+    "n_estimators": (Int(10, 300, log=True), 100),
+    "learning_rate": (Float(0.01, 0.5, log=True), 0.1),
+    "num_leaves": (Int(2, 128, log=True), 31),
     "min_child_samples": (Int(1, 100, log=True), 20),
     "subsample_freq": (Categorical([0, 1]), 0),
     "subsample": (Float(0.4, 1.0, when={"subsample_freq": 1}), INACTIVE),
@@ -36,8 +36,8 @@ LIGHTGBM: Ranges = {
 LIGHTGBM_CLASSES: Ranges = {**LIGHTGBM, **_NO_L1}
 
 XGBOOST: Ranges = {
-    "n_estimators": (Int(10, 500, log=True), 100),
-    "learning_rate": (Float(0.005, 0.5, log=True), 0.3),
+    "n_estimators": (Int(10, 300, log=True), 100),
+    "learning_rate": (Float(0.01, 0.5, log=True), 0.3),
     "max_depth": (Int(1, 12), 6),
     "min_child_weight": (Float(0.01, 100.0, log=True), 1.0),
     "subsample": (Float(0.4, 1.0), 1.0),
@@ -48,7 +48,7 @@ XGBOOST_CLASSES: Ranges = {**XGBOOST, **_NO_L1, "gamma": (Float(1e-6, 10.0, log=
 
 CATBOOST: Ranges = {
     "iterations": (Int(20, 1000, log=True), 1000),
-    "learning_rate": (Float(0.005, 0.5, log=True), 0.03),  # adapted to the data set by CatBoost, if it is not given
+    "learning_rate": (Float(0.01, 0.5, log=True), 0.03),  # adapted to the data set by CatBoost, if it is not given
     "depth": (Int(1, 10), 6),
     "l2_leaf_reg": (Float(0.1, 100.0, log=True), 3.0),
     "random_strength": (Float(0.01, 10.0, log=True), 1.0),
@@ -56,9 +56,9 @@ CATBOOST: Ranges = {
 }
 
 HIST_GRADIENT_BOOSTING: Ranges = {
-    "max_iter": (Int(10, 500, log=True), 100),
-    "learning_rate": (Float(0.005, 0.5, log=True), 0.1),
-    "max_leaf_nodes": (Int(2, 256, log=True), 31),
+    "max_iter": (Int(10, 300, log=True), 100),
+    "learning_rate": (Float(0.01, 0.5, log=True), 0.1),
+    "max_leaf_nodes": (Int(2, 128, log=True), 31),
     "min_samples_leaf": (Int(1, 100, log=True), 20),
     "l2_regularization": (Float(1e-6, 100.0, log=True), 1e-6),
     "max_features": (Float(0.2, 1.0), 1.0),
@@ -66,7 +66,7 @@ HIST_GRADIENT_BOOSTING: Ranges = {
 }
 
 _FOREST: Ranges = {
-    "n_estimators": (Int(10, 300, log=True), 100),
+    "n_estimators": (Int(10, 200, log=True), 100),
     "max_depth": (Int(2, 40, log=True), 40),
     "min_samples_leaf": (Int(1, 32, log=True), 1),
 }
@@ -98,7 +98,7 @@ TREE: Ranges = {
 }
 TREE_CLASSES: Ranges = {**TREE, **_CRITERION, "ccp_alpha": (Float(1e-6, 0.1, log=True), 1e-6), **_BALANCED}
 
-LOGISTIC: Ranges = {"C": (Float(1e-4, 1e4, log=True), 1.0), **_BALANCED}
+LOGISTIC: Ranges = {"C": (Float(1e-4, 1e3, log=True), 1.0), **_BALANCED}
 RIDGE: Ranges = {"alpha": (Float(1e-4, 1e5, log=True), 1.0)}
 ELASTIC_NET: Ranges = {"alpha": (Float(1e-5, 10.0, log=True), 1.0), "l1_ratio": (Float(0.0, 1.0), 0.5)}
 
