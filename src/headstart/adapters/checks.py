@@ -1,8 +1,8 @@
 """Checks of a data set before a model of the library is fitted to it.
 
 What the model itself would reject is rejected at once, with the problem and what to do about it, instead of after many
-failed fits. In a pipeline only the target is checked, because the steps before the model may change X. Columns that are
-not scaled are a warning, and a data set unlike all past ones is a line in the log: both can be right.
+failed fits. After a step that may change X, other than scaling it, only the target is checked. Columns that are not
+scaled are a warning, and a data set unlike all past ones is a line in the log: both can be right.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def check_data(known: Known, estimator: Any, X: Any, y: Any) -> None:
     """An error if the model cannot be fitted to the data; a warning if its columns or its target should be scaled."""
     if y is not None:
         check_target(known, y)
-    if known.prefix == "" and not is_sparse(X):
+    if not is_sparse(X) and _arrives_as_it_is(estimator):
         check_columns(known, X)
     if known.model.standardised and not _has_scaler(estimator):
         warn_of_scales(known, X)
@@ -75,10 +75,11 @@ def check_columns(known: Known, X: Any) -> None:
         found = list(_texts(frame))
         if found:
             column, value = found[0]
-            more = f" (and {counted(len(found) - 1, 'more column')})" if len(found) > 1 else ""
+            columns = f"[{', '.join(_shown(label) for label, _ in found[:3])}{', …' * (len(found) > 3)}]"
+            encoder = f"(OneHotEncoder(handle_unknown='ignore'), {columns}), remainder='passthrough'"
             raise ArgumentError(
-                f"column {_shown(column)} of X holds {value}, but {name} takes only numbers{more}",
-                f"encode it first, as in make_pipeline(OneHotEncoder(handle_unknown='ignore'), {name}())",
+                f"column {_shown(column)} of X holds {value}, but {name} takes only numbers",
+                f"encode such columns first, as in make_pipeline(make_column_transformer({encoder}), {name}())",
             )
     if not known.model.missing:
         missing = frame.isna().sum()
@@ -176,7 +177,17 @@ def _spreads(X: Any) -> Array:
 
 
 def _has_scaler(estimator: Any) -> bool:
-    return any(type(step).__name__.endswith(SCALERS) for step in steps(estimator).values())
+    return any(_is_scaler(step) for step in steps(estimator).values())
+
+
+def _is_scaler(step: Any) -> bool:
+    return type(step).__name__.endswith(SCALERS)
+
+
+def _arrives_as_it_is(estimator: Any) -> bool:
+    """Whether nothing but scalers stands between X and the model: they keep missing values, and take no text either."""
+    before = [step for step in steps(estimator).values() if hasattr(step, "transform") and not hasattr(step, "predict")]
+    return all(map(_is_scaler, before))
 
 
 def _scales_target(estimator: Any) -> bool:

@@ -131,10 +131,8 @@ def _unknown(estimator: Any, otherwise: str) -> ArgumentError:
     near = [KIN[plain]] if KIN.get(plain) in models else get_close_matches(plain, models, n=1, cutoff=0.6)
     problem = f"{name} has no default search space: the library does not know this model"
     if near:
-        return ArgumentError(
-            problem, f"pass {{space}} or {{history}}, or use {models[near[0]]}, the closest one it knows"
-        )
-    return ArgumentError(f"{problem} (it knows {some(sorted(models.values()), 30)})", "pass {space} or {history}")
+        return ArgumentError(problem, f"{otherwise}, or use {models[near[0]]}, the closest one that it knows")
+    return ArgumentError(f"{problem} (it knows {some(sorted(models.values()), 30)})", otherwise)
 
 
 def _plain(name: str) -> str:

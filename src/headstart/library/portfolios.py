@@ -29,7 +29,8 @@ from headstart._support.types import Array
 from headstart.history import Features, History
 from headstart.history.shipped import LIBRARY, fingerprint, load, metrics, task_features
 from headstart.space import Config, Float, Space
-from headstart.starts.learning import learn
+from headstart.starts.learning import number_of
+from headstart.starts.start import Start
 from headstart.strategies.auto import Auto
 from headstart.strategies.base import Told
 from headstart.transfer.models import TaskModels
@@ -74,16 +75,36 @@ def portfolio(name: str, n: int = 8, *, metric: str | None = None) -> list[Confi
     if n <= len(found.configs):
         return [dict(config) for config in found.configs[:n]]
     history = load(name, metric)
-    return _readable(learn(history, n=n).configs, history.space)
+    return learned(history, number_of(n, history.space)).configs
 
 
 def best_for(name: str, metric: str | None, features: Features | None) -> Config:
     """The configuration of a shipped history for a data set with these meta-features, if they help."""
     found = shipped(name, metric)
+    return dict(found.configs[_chosen(name, found, features)])
+
+
+def suggested(name: str, n: int, metric: str | None, features: Features | None) -> Start:
+    """The portfolio as a start, after the configuration for a data set with these meta-features.
+
+    The start says how many past data sets each configuration serves, but nothing about the results to expect.
+    """
+    space, found = load(name, metric).space, shipped(name, metric)
+    if n > len(found.configs):
+        found = learned(load(name, metric), number_of(n, space))
+    first = _chosen(name, found, features)
+    order = [first, *(i for i in range(len(found.configs)) if i != first)][:n]
+    served = np.bincount(found.scores[order].argmin(axis=0), minlength=len(order))
+    configs = [found.configs[i] for i in order]
+    return Start(space, configs, serves=served.tolist(), method="auto", tasks=found.scores.shape[1])
+
+
+def _chosen(name: str, found: Portfolio, features: Features | None) -> int:
+    """The position of the configuration with the lowest expected score, if meta-features help; else the first."""
     if not (found.helps and features):
-        return dict(found.configs[0])
+        return 0
     M, new = _standardised(task_features(name), features)
-    return dict(found.configs[int(np.argmin(found.scores @ feature_weights(found.scores, M, new)))])
+    return int(np.argmin(found.scores @ feature_weights(found.scores, M, new)))
 
 
 def shipped(name: str, metric: str | None = None) -> Portfolio:
@@ -153,7 +174,7 @@ def _rounded(value: Any, parameter: Any) -> Any:
 def helps(history: History) -> bool:
     """Whether meta-features choose a clearly better configuration, each task left out in turn."""
     gains = feature_gains(history)
-    return len(gains) > 1 and float(gains.mean()) > CLEARLY * float(gains.std(ddof=1)) / np.sqrt(len(gains))
+    return len(gains) > 1 and bool(gains.mean() > CLEARLY * gains.std(ddof=1) / np.sqrt(len(gains)))
 
 
 def feature_gains(history: History) -> Array:
