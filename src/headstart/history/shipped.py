@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from importlib.resources import as_file, files
 from pathlib import Path
+from zlib import crc32
 
 from headstart._support.wording import closest
 from headstart.errors import ArgumentError
@@ -36,6 +37,20 @@ def metrics(name: str) -> dict[str, str]:
 
     with _file(name) as path:
         return read_metrics(path)
+
+
+def task_features(name: str) -> dict[str, dict[str, float]]:
+    """The meta-features of a shipped history's tasks, by task, without reading its runs."""
+    from headstart.history.formats.parquet import read_features
+
+    with _file(name) as path:
+        return read_features(path)
+
+
+def fingerprint(name: str) -> str:
+    """A number that changes with the file of a shipped history."""
+    with _file(name) as path:
+        return f"{crc32(path.read_bytes()):08x}"
 
 
 def _file(name: str) -> AbstractContextManager[Path]:

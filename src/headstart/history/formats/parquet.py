@@ -90,6 +90,14 @@ def read_metrics(path: str | os.PathLike[str]) -> dict[str, str]:
     return _metrics(_read_header(pq.read_schema(path), path.name))
 
 
+def read_features(path: str | os.PathLike[str]) -> dict[str, dict[str, float]]:
+    """The meta-features of the tasks in a file."""
+    path = existing(path)
+    header = _read_header(pq.read_schema(path), path.name)
+    with understanding(f"{path.name} is damaged"):
+        return {task: dict(features) for task, features in _features(header["features"]).items()}
+
+
 def read(path: str | os.PathLike[str], metric: str | None = None) -> Evaluations:
     """See `History.load`."""
     path = existing(path)
