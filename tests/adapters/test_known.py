@@ -17,6 +17,7 @@ from sklearn.decomposition import PCA
 from sklearn.ensemble import (
     AdaBoostClassifier,
     BaggingClassifier,
+    ExtraTreesClassifier,
     GradientBoostingClassifier,
     RandomForestClassifier,
     VotingClassifier,
@@ -311,6 +312,16 @@ def test_data_that_a_pipeline_prepares_is_accepted(wine):
     assert tree.fit(_missing(wine[0]), y).best_score_ > 0.5  # it takes NaN
     numbers = wine[0].astype(str)  # scikit-learn converts them, too
     assert tree.fit(numbers, y).best_score_ > 0.5
+
+
+def test_missing_values_are_left_to_the_models_that_take_them_in_this_version(wine):
+    """The library measured extra trees without missing values; scikit-learn takes them from 1.6 on."""
+    tags = pytest.importorskip("sklearn.utils", reason="needs get_tags")
+    forest = ExtraTreesClassifier(n_estimators=3, random_state=0)
+    if not hasattr(tags, "get_tags") or not tags.get_tags(forest).input_tags.allow_nan:
+        pytest.skip("this scikit-learn is too old")
+    search = HeadstartSearchCV(forest, n_trials=1, cv=2, random_state=0)
+    assert search.fit(_missing(wine[0]), wine[1]).best_score_ > 0.5
 
 
 def test_what_a_pipeline_does_not_prepare_fails_with_the_first_candidate(wine):
