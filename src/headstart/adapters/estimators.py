@@ -12,11 +12,11 @@ from headstart._support.log import log
 from headstart.adapters.known import metric_for, recognised
 from headstart.adapters.steps import check_names, prefix_of
 from headstart.datasets.features import FEATURE_NAMES
-from headstart.errors import HistoryError, SpaceError
+from headstart.errors import HistoryError
 from headstart.history import History, Store
 from headstart.history.past import past_runs, required
 from headstart.library.models import CLASSIFICATION, REGRESSION, features
-from headstart.space import Categorical, Float, Int, Space, as_space
+from headstart.space import Space, as_space
 
 # -- the search space and the past runs ------------------------------------------------------------------------
 
@@ -46,7 +46,7 @@ def resolve(
             prefix, plain = prefix_of(estimator, history.space), history.space
         found, rename = plain.renamed({name: prefix + name for name in plain}), None
     else:
-        found = read_space(space)
+        found = as_space(space)
         check_names(estimator, found)
     past = [one for one in (history, store) if one is not None]
     return found, _past(estimator, past, found, rename, fill) if past else None
@@ -106,31 +106,6 @@ def model_name(estimator: BaseEstimator, space: Space) -> str:
     prefixes = {name.rpartition("__")[0] for name in space}
     step = estimator.get_params().get(min(prefixes), estimator) if len(prefixes) == 1 else estimator
     return type(step).__name__
-
-
-# -- spaces as for RandomizedSearchCV --------------------------------------------------------------------------
-
-
-def read_space(space: Any) -> Space:
-    """A space from anything that `as_space` takes, or from a dict as for `RandomizedSearchCV`."""
-    if isinstance(space, Mapping) and not isinstance(space, Space):
-        return as_space({name: _parameter(name, entry) for name, entry in space.items()})
-    return as_space(space)
-
-
-def _parameter(name: str, entry: Any) -> Any:
-    """A list as choices, and SciPy's uniform, loguniform and randint as ranges; anything else is left to `as_space`."""
-    if isinstance(entry, (list, tuple, np.ndarray)):
-        return Categorical(np.asarray(entry).tolist() if isinstance(entry, np.ndarray) else list(entry))
-    if not hasattr(entry, "dist"):  # SciPy's frozen distributions have no public class to test for
-        return entry
-    low, high = entry.support()
-    kind = entry.dist.name
-    if kind == "randint":
-        return Int(int(low), int(high))
-    if kind in ("uniform", "loguniform", "reciprocal"):
-        return Float(float(low), float(high), log=kind != "uniform")
-    raise SpaceError(f"{name!r} is a {kind} distribution", "use uniform, loguniform or randint")
 
 
 # -- meta-features ---------------------------------------------------------------------------------------------

@@ -27,7 +27,6 @@ from headstart.adapters.estimators import (
     features_of,
     has_features,
     plain_names,
-    read_space,
     resolve,
     short_names,
 )
@@ -39,7 +38,7 @@ from headstart.search.optimizer import Optimizer, sorted_past, without_past
 from headstart.search.trials import Trial
 from headstart.space import Config
 
-__all__ = ["HeadstartSearchCV", "read_space", "resolve", "with_failures"]
+__all__ = ["HeadstartSearchCV", "resolve", "with_failures"]
 
 Results = dict[str, Any]
 
@@ -61,9 +60,9 @@ class HeadstartSearchCV(BaseSearchCV):  # type: ignore[misc]
     """Search over an estimator's parameters with cross-validation, starting from past runs.
 
     estimator: any scikit-learn estimator or pipeline.
-    space: the search space: a Space (or anything that `as_space` takes) with the names of the estimator's parameters
-        ("svc__C" in a pipeline), or a dict as for `RandomizedSearchCV`, of lists and of SciPy's uniform, loguniform and
-        randint distributions. None: the history's space.
+    space: the search space: a Space, or anything that `as_space` takes, such as the dict of lists and distributions
+        for `RandomizedSearchCV`, with the names of the estimator's parameters ("svc__C" in a pipeline). None: the
+        history's space.
     history: past runs, in any form that `hs.learn` takes. Their names may lack the prefix of the pipeline's step. None:
         no past runs; but if there is no space either, those of the library, for a model that it knows, alone or as a
         step. Their metric is the one that matches `scoring`.

@@ -107,7 +107,7 @@ class TaskModels:
         """
         if self._only_population and len(self.population) == len(self):
             return self.population_responses(V)
-        F = self._observed(V)
+        F = self.observed(V)
         return np.where(np.isnan(F), self.predict(self.space.encode_values(V)), F) if np.isnan(F).any() else F
 
     def sampled_responses(self, V: Array) -> tuple[Array, Array]:
@@ -124,7 +124,7 @@ class TaskModels:
 
         No prediction is better than the best loss that the task observed.
         """
-        F = self._observed(V)[:, self.population.tasks]
+        F = self.observed(V)[:, self.population.tasks]
         return np.where(np.isnan(F), self._by_rank(self.space.encode_values(V)), F) if np.isnan(F).any() else F
 
     @property
@@ -140,7 +140,7 @@ class TaskModels:
         ]
         return np.column_stack(columns)
 
-    def _observed(self, V: Array) -> Array:
+    def observed(self, V: Array) -> Array:
         """Scaled losses (m, T), NaN where a task did not try the configuration."""
         F = np.full((len(V), len(self)), np.nan)
         for i, key in enumerate(keys(V)):
