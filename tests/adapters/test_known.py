@@ -146,6 +146,23 @@ def test_an_unknown_estimator_is_rejected_with_the_closest_known_one(estimator, 
         HeadstartSearchCV(estimator).fit(*load_iris(return_X_y=True))
 
 
+def test_a_model_without_past_runs_starts_from_its_defaults(monkeypatch, caplog):
+    monkeypatch.setattr("headstart.library.names", lambda: ["svm"])
+    caplog.set_level(logging.INFO, "headstart")
+    X, y = load_diabetes(return_X_y=True)
+    scaled = TransformedTargetRegressor(SVR(), transformer=StandardScaler())
+    search = HeadstartSearchCV(scaled, n_trials=3, n_init=2, cv=2, random_state=0).fit(X, y)
+    assert "no runs of SVR ship with headstart; starting from its defaults" in caplog.text
+    first, second = search.cv_results_["params"][:2]
+    assert (first["regressor__kernel"], first["regressor__C"], first["regressor__gamma"]) == ("rbf", 1.0, 0.1)
+    assert second != first
+    assert list(search.cv_results_["origin"]) == ["start", "start", "surrogate"]
+    again = HeadstartSearchCV(scaled, n_trials=3, n_init=2, cv=2, random_state=0).fit(X, y)
+    assert again.cv_results_["params"] == search.cv_results_["params"]
+    with pytest.raises(ValueError, match="no runs of SVR ship with headstart; tune it with HeadstartSearchCV"):
+        hs.defaults(scaled, X, y)
+
+
 def test_parameters_that_a_constructor_takes_without_listing_them():
     space, _ = resolve(LGBMClassifier(), {"bagging_fraction": Float(0.1, 1)}, None)
     assert list(space) == ["bagging_fraction"]
