@@ -1,4 +1,4 @@
-"""The audit of dependencies counts what was really looked up: a service out of reach must not look like a clean answer."""
+"""The audit of dependencies counts what was really looked up: no answer must not look like a clean one."""
 
 from __future__ import annotations
 
