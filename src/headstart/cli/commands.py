@@ -31,7 +31,9 @@ from headstart.cli.options import (
     reading,
     reject,
 )
+from headstart.cli.shipped import as_python, suggested_by_name
 from headstart.errors import ArgumentError
+from headstart.history.reading import Reading
 
 if TYPE_CHECKING:
     from headstart.cli.options import Commands
@@ -70,7 +72,8 @@ def suggest(commands: Commands) -> None:
         commands,
         "suggest",
         "print which configurations to try first, from a start file or directly from a history",
-        "headstart suggest start.json -n 5\n  headstart suggest svm -n 5 --features data.csv --target y",
+        "headstart suggest start.json -n 5\n  headstart suggest svm -n 5 --features data.csv --target y\n"
+        "  headstart suggest random-forest-classification -n 1 --python",
     )
     add_history(parser, "a start file that `headstart learn` wrote, or ")
     parser.add_argument(
@@ -78,19 +81,32 @@ def suggest(commands: Commands) -> None:
     )
     add_method(parser, "strategy, if the start is learned from a history")
     add_data(parser)
-    add_json(parser, "the configurations")
+    parser.add_argument("--metric", metavar="NAME", help="shipped histories: the metric to be good at, such as auc")
+    form = parser.add_mutually_exclusive_group()
+    add_json(form, "the configurations")
+    form.add_argument("--python", action="store_true", help="print one line of Python per configuration")
     add_seed(parser)
     parser.set_defaults(run=run_suggest)
 
 
 def run_suggest(args: argparse.Namespace) -> None:
     from headstart.history.sources import is_start
+
+    if is_start(args.history):
+        start = _from_file(args)
+    else:
+        start = suggested_by_name(args, data_features(args)) or learned(args, args.n or 5)
+    if args.python:
+        print(as_python(args.history, start))
+    else:
+        show_start(start, as_json=args.json)
+
+
+def _from_file(args: argparse.Namespace) -> Start:
     from headstart.starts.start import Start
 
-    if not is_start(args.history):
-        show_start(learned(args, args.n or 5), as_json=args.json)
-        return
-    reject(args, f"applies to a history, but {args.history} is a start file", "method", "seed", "also", *READING)
+    why = f"applies to a history, but {args.history} is a start file"
+    reject(args, why, "method", "seed", "also", "metric", *READING)
     start = Start.load(args.history)
     if args.n is not None:
         start = start.first(args.n)
@@ -101,7 +117,7 @@ def run_suggest(args: argparse.Namespace) -> None:
             "to use the features of the data set, give the history instead",
             file=sys.stderr,
         )
-    show_start(start, as_json=args.json)
+    return start
 
 
 def check(commands: Commands) -> None:
@@ -158,10 +174,12 @@ def report(commands: Commands) -> None:
     parser = command(
         commands,
         "report",
-        "write an interactive page about a history: whether it helps, what was learned, how similar its tasks are",
-        "headstart report svm -o report.html",
+        "write an interactive page about a history: whether it helps, what was learned, how similar its tasks are; or "
+        "about one study of an Optuna storage: what its start was worth, what it follows, what comes next",
+        "headstart report svm -o report.html\n  headstart report sqlite:///runs.db churn-november",
     )
     add_history(parser)
+    parser.add_argument("study", nargs="?", help="write the page about this study of the Optuna storage")
     add_out(parser, "page to write (default: report.html)", Path("report.html"))
     parser.add_argument("--title", metavar="TEXT", help="heading of the page (default: the name of the history)")
     add_number(parser, "-n", 10, "number of configurations in the start", fewer=", or all that the space has")
@@ -177,12 +195,19 @@ def run_report(args: argparse.Namespace) -> None:
     from headstart import report
     from headstart.cli import terminal
 
+    if args.study is not None:
+        run_report_study(args)
+        return
     history = history_of(args)
     title = args.title or Path(args.history).name
+    source = ", ".join(map(without_password, [args.history, *args.also]))
+    metric = args.value if args.value != Reading.value else str(history.info.get("metric", ""))
     content = report.write(
         history,
         args.out,
         title=title,
+        source=source,
+        metric=metric,
         n=args.n,
         method=args.method,
         seed=args.seed,
@@ -193,6 +218,28 @@ def run_report(args: argparse.Namespace) -> None:
         print(json.dumps(content))
         return
     terminal.say(content["verdict"]["summary"], good=content["verdict"]["helps"])
+    print(f"The page is in {args.out}; open it in a browser.")
+
+
+def without_password(history: str) -> str:
+    """The name of a history for others to read: the URL of a database may hold a password."""
+    if "://" not in history:
+        return history
+    from headstart.adapters.optuna.databases import hidden
+
+    return hidden(history)
+
+
+def run_report_study(args: argparse.Namespace) -> None:
+    from headstart import report
+    from headstart.cli import terminal
+
+    reject(args, f"does not apply to the study {args.study}", "method", "n", "jobs", "seed", "also", *READING)
+    content = report.write_study(args.history, args.study, args.out, title=args.title or "")
+    if args.json:
+        print(json.dumps(content))
+        return
+    terminal.say(f"{content['verdict']['headline']} {content['verdict']['says']}")
     print(f"The page is in {args.out}; open it in a browser.")
 
 

@@ -35,7 +35,7 @@ from headstart.strategies.candidates import Candidates
 from headstart.strategies.metric import surrogate_after
 from headstart.strategies.names import resolve_strategy
 from headstart.strategies.random import Random, stream
-from headstart.surrogates.base import Acquisition, Model
+from headstart.surrogates.base import Acquisition, Model, Posterior
 from headstart.surrogates.mixture import MixtureModel
 from headstart.surrogates.names import resolve_surrogate
 from headstart.transfer.models import NewTask, TaskModels
@@ -198,15 +198,39 @@ class Optimizer(BestTrial):
         told: as for `propose`; at least one trial has a loss. trial: a number of whoever asks, so that workers that
         know the same trials search in different places.
         """
-        known = told.known
-        posterior = self._model.fit(self.space.encode_values(known.V), moderate(known.losses))
-        for z in self.space.encode_values(told.V[np.isnan(told.losses)]):  # still running: assume the expected loss
-            posterior = posterior.extend(z, float(posterior.predict(z[None])[0][0]))
+        posterior = self.posterior(told)
+        assert posterior is not None
         acquisition = Acquisition(self.acquisition, len(told), self.space.width)
         if self._candidates is not None:
             return several_candidates(posterior, self._candidates, told, acquisition, n)
         rng = np.random.default_rng([self.seed, 3, len(told), *([] if trial is None else [trial])])
         return several_in_space(posterior, self.space, told, acquisition, n, rng=rng)
+
+    @one_thread
+    def posterior(self, told: Told | None = None) -> Posterior | None:
+        """What the surrogate believes about losses, which are minimised; None before the first result.
+
+        told: all trials, with a loss of NaN for those that are still running; by default those of this optimiser.
+        """
+        told = self._told() if told is None else told
+        known = told.known
+        if not len(known):
+            return None
+        posterior = self._model.fit(self.space.encode_values(known.V), moderate(known.losses))
+        for z in self.space.encode_values(told.V[np.isnan(told.losses)]):  # still running: assume the expected loss
+            posterior = posterior.extend(z, float(posterior.predict(z[None])[0][0]))
+        return posterior
+
+    def weights(self, told: Told | None = None) -> dict[str, float]:
+        """How much each past task counts for the next proposal, most first; what is missing to 1 is this run's own.
+
+        told: as for `posterior`. Empty without a history, and for surrogates that do not weigh the tasks.
+        """
+        model = self._model
+        if not isinstance(model, MixtureModel) or self.history is None:
+            return {}
+        known = (self._told() if told is None else told).known
+        return model.weights(self.space.encode_values(known.V), moderate(known.losses), self.history.tasks)
 
     def _anywhere(self, told: Told) -> Array:
         try:
@@ -257,9 +281,9 @@ class Optimizer(BestTrial):
         """Configurations that were proposed and have no result yet."""
         return self._configs(self._pending)
 
-    def explain(self) -> str:
-        """Where the next proposal comes from, and why, in a sentence."""
-        told = self._told()
+    def explain(self, told: Told | None = None) -> str:
+        """Where the next proposal comes from, and why, in a sentence. told: as for `posterior`."""
+        told = self._told() if told is None else told
         left = self.n_init - len(told)
         if left > 0 and not isinstance(self._run, AutoRun):
             return f"{left} of the first {self.n_init} trials are still to come from the start: {self._start}."

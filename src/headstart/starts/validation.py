@@ -118,6 +118,24 @@ class Evidence:
         low, high = np.quantile(resampled, [0.025, 0.975], method="nearest")
         return number, float(low), float(high)
 
+    def catches_up(self, t: int) -> str:
+        """When random search is where `method` is after t trials, in words: "is after 20 trials (12–31)"."""
+        most = self.random.shape[1]
+        number, low, high = self.random_trials(self.method, t)
+        if np.isinf(number):
+            return f"does not get even in {most} trials"
+        if number >= most and not self.estimated:
+            return f"only gets by trying all {most} configurations"
+        interval = "" if low == high else f" ({low:.0f}–{self._count(high)})"
+        return f"is after {number:.0f} trials{interval}"
+
+    def _count(self, number: float) -> str:
+        """An upper bound of trials: random search may have run out of configurations there."""
+        most = self.random.shape[1]
+        if number < most or (self.estimated and np.isfinite(number)):
+            return f"{number:.0f}"
+        return f"more than {most}" if self.estimated else f"all {most}"
+
     @property
     def helps(self) -> bool:
         """Whether `method` beats random search on average over the first n trials, with 95 % confidence."""
@@ -136,8 +154,13 @@ class Evidence:
     @property
     def outliers(self) -> list[str]:
         """Tasks on which `method` does worse than random search on average, worst first."""
+        return list(self.harm)
+
+    @property
+    def harm(self) -> dict[str, float]:
+        """Those tasks, and by how much: in units of the task's range, averaged over the first n trials."""
         loss = (self.curves[self.method] - self.random[:, : self.n]).mean(axis=1)
-        return [self.tasks[i] for i in np.argsort(-loss, kind="stable") if loss[i] > 0]
+        return {self.tasks[i]: float(loss[i]) for i in np.argsort(-loss, kind="stable") if loss[i] > 0}
 
     @property
     def summary(self) -> str:
@@ -160,12 +183,9 @@ class Evidence:
                 f"On these {these} the history does not help: a start learned by '{method}' is not "
                 f"better than random search. Start without it{alone}.{estimate}"
             )
-        number, low, high = self.random_trials(method, t)
-        most = self.random.shape[1]
-        if number > t:
+        if self.random_trials(method, t)[0] > t:
             text = (
-                f"After {t} trials from '{method}' you are where random search is after {_count(number, most)} trials "
-                f"({_count(low, most)}–{_count(high, most)}), on {these}{turn}"
+                f"After {t} trials from '{method}' you are where random search {self.catches_up(t)}, on {these}{turn}"
             )
         else:  # random search has tried most candidates by then
             gain, low, high = self.gain
@@ -183,10 +203,6 @@ class Evidence:
 
     def __str__(self) -> str:
         return self.summary
-
-
-def _count(number: float, most: int) -> str:
-    return f"more than {most}" if np.isinf(number) else f"{number:.0f}"
 
 
 def _first_below(curve: Array, level: float) -> float:

@@ -158,6 +158,14 @@ class Search:
         starting = len(told) - sum(other.extra for other in others) < self._n_init(space)
         return Seen(space, found, _with_reserved_starts(space, told, found), starting)
 
+    def view(self, trials: Sequence[FrozenTrial]) -> tuple[Optimizer, Told] | None:
+        """The optimiser and all trials as it knows them; None as long as the objective's parameters are unknown."""
+        space = self._space(trials)
+        if space is None:
+            return None
+        found = counting(self._others.of(trials, -1))
+        return self._optimizer_for(space), _told(space, [other.config for other in found], losses(found))
+
     def _space(self, trials: Sequence[FrozenTrial]) -> Space | None:
         """The objective's space as far as it is known; this also chooses the history that belongs to it."""
         self._objective.read(trials)
