@@ -21,6 +21,7 @@ from zlib import crc32
 import numpy as np
 
 from headstart._support.arguments import whole
+from headstart._support.processes import Child
 from headstart._support.progress import Progress, clock
 from headstart._support.threads import one_thread
 from headstart._support.types import Array
@@ -302,7 +303,7 @@ def _all_left_out(
     # One result at a time, for the progress bar; some backends, such as Ray's, can only return whole lists.
     how = "generator" if get_active_backend()[0].supports_return_generator else "list"
     yield from Parallel(n_jobs=jobs, return_as=how)(
-        delayed(_left_out)(history, task, n, methods, seed, searched) for task in rest
+        delayed(Child(_left_out))(history, task, n, methods, seed, searched) for task in rest
     )
 
 
