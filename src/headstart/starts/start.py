@@ -9,23 +9,29 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from headstart import __version__
+from headstart._support.display import Picture, Series, card, draw
 from headstart._support.files import read_json, replacing, write_json
 from headstart._support.log import log
 from headstart._support.types import Array
 from headstart._support.wording import counted, text_table
 from headstart.errors import ArgumentError, FormatError, SpaceError
 from headstart.history.sources import is_start
-from headstart.space import Config, Reconciled, Space, as_space, reconcile
+from headstart.space import Categorical, Config, Parameter, Reconciled, Space, as_space, reconcile
 from headstart.space.rows import unrepeated
 from headstart.starts.exports import exported, points
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 FORMAT = 1
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Start:
     """Configurations to try first, in this order.
 
@@ -43,7 +49,7 @@ class Start:
     seed: int = 0
     tasks: int = 0
     version: str = __version__
-    V: Array = field(init=False, repr=False, compare=False)  # the configurations as values
+    V: Array = field(init=False, compare=False)  # the configurations as values
 
     def __post_init__(self) -> None:
         if not self.configs:
@@ -74,6 +80,42 @@ class Start:
     def __str__(self) -> str:
         header, *rows = self.rows()
         return text_table(header, rows)
+
+    def __repr__(self) -> str:
+        learned = f" by {self.method!r} from {counted(self.tasks, 'task')}" if self.tasks else ""
+        parameters = counted(len(self.space), "parameter")
+        return f"Start({counted(len(self), 'configuration')} of {parameters}{learned}, first {self.configs[0]})"
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per configuration, numbered from 1: its values (missing where inactive), `serves` and `expected`."""
+        import pandas as pd
+
+        columns = {name: [config.get(name) for config in self.configs] for name in self.space}
+        more = {name: column for name, column in (("serves", self.serves), ("expected", self.expected)) if column}
+        named = {name if name not in columns else f"{name}_": column for name, column in more.items()}
+        return pd.DataFrame({**columns, **named}, index=pd.RangeIndex(1, len(self) + 1, name="configuration"))
+
+    def _picture(self) -> Picture:
+        """Where each configuration lies in the range of each parameter."""
+        Z, names = self.V, list(self.space)
+        series = []
+        for i in range(len(self)):
+            active = [j for j in range(len(names)) if Z[i, j] == Z[i, j]]
+            x = [_position(self.space[names[j]], Z[i, j]) for j in active]
+            texts = [str(i + 1)] * len(active)
+            series.append(Series(f"{i + 1}", x, [float(j) for j in active], marks=True, texts=texts))
+        return Picture(
+            series, x="position in the range, from its lowest value or first choice to the last", names=names
+        )
+
+    def plot(self) -> Any:
+        """Where the configurations lie in the search space: a figure of Plotly, or of matplotlib without it."""
+        return draw(self._picture())
+
+    def _repr_html_(self) -> str:
+        frame = self.to_frame().astype(object)
+        rows = [[i, *row] for i, row in zip(frame.index, frame.to_numpy().tolist(), strict=True)]
+        return card(repr(self), ["", *map(str, frame.columns)], rows, self._picture())
 
     def first(self, n: int) -> Start:
         """The first n configurations of this start; an error if it has fewer different ones."""
@@ -154,6 +196,13 @@ def as_start(given: Any) -> Start | None:
     if isinstance(given, (str, os.PathLike)) and Path(given).is_file() and is_start(os.fspath(given)):
         return Start.load(given)
     return given if isinstance(given, Start) else None
+
+
+def _position(parameter: Parameter, v: float) -> float:
+    """Where a value lies in the range of its parameter, from 0 to 1."""
+    if isinstance(parameter, Categorical):
+        return v / max(len(parameter.choices) - 1, 1)
+    return float(parameter.to_unit(np.array([v]))[0])
 
 
 def _short(value: Any) -> str:

@@ -68,6 +68,11 @@ class Search:
         self._learned_from: History | None = None
         self._logged: set[Change | str] = set()
 
+    @property
+    def history(self) -> History | None:
+        """The past runs that were chosen for the study, if any."""
+        return self._history
+
     def prepare(self, trials: Sequence[FrozenTrial]) -> None:
         """Do the slow part, learning from the history, before other trials wait for this one."""
         space = self._space(trials)
