@@ -18,6 +18,7 @@ from headstart._support.wording import printable
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b58900", "#56b4e9")
 WIDTH, HEIGHT = 460, 230  # pixels of an inline picture
 ROWS = 10  # of a table in a notebook
+ROW = 18  # pixels of a line in a picture with one line per name
 LINES = 25  # of a picture with one line per name
 
 
@@ -37,7 +38,7 @@ class Series:
 
 @dataclass(frozen=True)
 class Picture:
-    """What to draw. x, y: titles of the axes. names: of y = 0, 1, …, from the top, if y counts lines."""
+    """What to draw. x, y: titles of the axes. names: of the lines y = 0, 1, …, from the top; then x is from 0 to 1."""
 
     series: Sequence[Series]
     x: str
@@ -85,10 +86,14 @@ def svg(picture: Picture) -> str:
     bands = [v for one in picture.series for v in (*(one.low or ()), *(one.high or ())) if _finite(v)]
     names = [printable(name) for name in picture.names]
     left = min(170, 14 + 7 * max(map(len, names), default=4)) if names else 52
-    height = 34 + 16 * len(names) if names else HEIGHT
-    xs, ys = [x for x, _ in known], [*(y for _, y in known), *bands]
+    height = 52 + ROW * len(names) if names else HEIGHT
+    xs, ys = [0.0, 1.0] if names else [x for x, _ in known], [*(y for _, y in known), *bands]
     X = _scale(min(xs), max(xs), left + 8, WIDTH - 14)
-    Y = _scale(0, max(len(names) - 1, 1), 10, height - 44) if names else _scale(min(ys), max(ys), height - 36, 10)
+    Y = (
+        _scale(0, max(len(names) - 1, 1), 20, 20 + ROW * max(len(names) - 1, 1))
+        if names
+        else _scale(min(ys), max(ys), height - 36, 10)
+    )
     parts = [_axes(picture, names, X, Y, (min(xs), max(xs)), (min(ys), max(ys)), left, height)]
     for i, one in enumerate(picture.series):
         parts.append(_series(one, picture.colour(i), X, Y))

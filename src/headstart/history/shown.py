@@ -28,11 +28,12 @@ def as_html(history: History) -> str:
 def picture_of(history: History) -> Picture:
     """The scaled losses of each task: of LINES tasks and SHOWN losses each at most, evenly from best to worst."""
     tasks = list(history)[:LINES]
-    series = []
+    x: list[float] = []
+    y: list[float] = []
     for i, task in enumerate(tasks):
         losses = np.sort(task.scaled())
         shown = losses[np.unique(np.linspace(0, len(losses) - 1, SHOWN).round().astype(int))]
-        series.append(Series(task.name, shown.tolist(), [float(i)] * len(shown), marks=True))
+        x, y = [*x, *shown.tolist()], [*y, *[float(i)] * len(shown)]
     some = f"; {len(tasks)} of {len(history)} tasks" if len(tasks) < len(history) else ""
     title = f"loss, from the best of a task (0) to its worst (1){some}"
-    return Picture(series, x=title, names=[task.name for task in tasks])
+    return Picture([Series("losses", x, y, marks=True)], x=title, names=[task.name for task in tasks])

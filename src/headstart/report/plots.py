@@ -47,7 +47,7 @@ def _plotly(go: Any, picture: Picture) -> Any:
     named = {}
     if picture.names:
         named = {"tickvals": list(range(len(picture.names))), "ticktext": [_plain(name) for name in picture.names]}
-        named |= {"autorange": "reversed"}
+        named |= {"range": [len(picture.names) - 0.5, -0.8]}
     figure.update_layout(xaxis_title=_plain(picture.x), yaxis={"title": _plain(picture.y), **named})
     return figure.update_layout(
         template="plotly_white", showlegend=len(picture.series) > 1 and not picture.names, margin={"t": 20}
@@ -64,7 +64,7 @@ def _matplotlib(picture: Picture) -> Any:
         plt = figures.pyplot(screen=True)
     except MissingPackageError as error:
         raise MissingPackageError.of("plot", "plotly or matplotlib", "report") from error
-    height = 0.8 + 0.25 * len(picture.names) if picture.names else 3.6
+    height = 1.0 + 0.3 * len(picture.names) if picture.names else 3.6
     figure, axes = plt.subplots(figsize=(6.4, height), layout="constrained")
     for i, one in enumerate(picture.series):
         colour, name = picture.colour(i), _literal(one.name)
@@ -81,7 +81,9 @@ def _matplotlib(picture: Picture) -> Any:
     axes.set(xlabel=_literal(picture.x), ylabel=_literal(picture.y))
     if picture.names:
         axes.set_yticks(range(len(picture.names)), [_literal(name) for name in picture.names])
-        axes.invert_yaxis()
+        axes.set(xlim=(-0.03, 1.03), ylim=(len(picture.names) - 0.5, -0.8))
+    elif all(float(x).is_integer() for one in picture.series for x in one.x):
+        axes.xaxis.get_major_locator().set_params(integer=True)  # trials are whole numbers
     if len(picture.series) > 1 and not picture.names:
         axes.legend(frameon=False)
     return figure

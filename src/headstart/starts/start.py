@@ -96,17 +96,15 @@ class Start:
         return pd.DataFrame({**columns, **named}, index=pd.RangeIndex(1, len(self) + 1, name="configuration"))
 
     def _picture(self) -> Picture:
-        """Where each configuration lies in the range of each parameter."""
-        Z, names = self.V, list(self.space)
-        series = []
-        for i in range(len(self)):
-            active = [j for j in range(len(names)) if Z[i, j] == Z[i, j]]
-            x = [_position(self.space[names[j]], Z[i, j]) for j in active]
-            texts = [str(i + 1)] * len(active)
-            series.append(Series(f"{i + 1}", x, [float(j) for j in active], marks=True, texts=texts))
-        return Picture(
-            series, x="position in the range, from its lowest value or first choice to the last", names=names
-        )
+        """Where the configurations, by number, lie in the range of each parameter."""
+        names = list(self.space)
+        numbers: dict[tuple[float, float], list[str]] = {}
+        for i, j in np.argwhere(~np.isnan(self.V)):
+            place = _position(self.space[names[j]], float(self.V[i, j])), float(j)
+            numbers.setdefault(place, []).append(str(i + 1))
+        x, y = [x for x, _ in numbers], [y for _, y in numbers]
+        marks = Series("configurations", x, y, marks=True, texts=[", ".join(here) for here in numbers.values()])
+        return Picture([marks], x="position in the range, from its lowest (0) to its highest (1)", names=names)
 
     def plot(self) -> Any:
         """Where the configurations lie in the search space: a figure of Plotly, or of matplotlib without it."""
