@@ -94,14 +94,15 @@ class Progress:
         """One line for a log: `training 12/40, 0:00:31, about 0:01:12 left, wine`."""
         task = self._bar.tasks[0]
         steps = f"{task.completed:.0f}" if task.total is None else f"{task.completed:.0f}/{task.total:.0f}"
-        parts = [f"{task.description} {steps}".strip(), _clock(task.elapsed or 0.0)]
+        parts = [f"{task.description} {steps}".strip(), clock(task.elapsed or 0.0)]
         if task.stop_time is None and task.time_remaining:
-            parts.append(f"about {_clock(task.time_remaining)} left")
+            parts.append(f"about {clock(task.time_remaining)} left")
         self._stream.write(", ".join([*parts, *filter(None, [task.fields["note"]])]) + "\n")
         self._stream.flush()
 
 
-def _clock(seconds: float) -> str:
+def clock(seconds: float) -> str:
+    """Seconds as hours, minutes and seconds: 0:01:12."""
     return str(timedelta(seconds=round(seconds)))
 
 

@@ -23,6 +23,7 @@ from headstart.cli.options import (
     add_number,
     add_out,
     add_seed,
+    add_tasks,
     at_least,
     command,
     data_features,
@@ -30,6 +31,7 @@ from headstart.cli.options import (
     reading,
     reject,
 )
+from headstart.cli.shipped import as_python, suggested_by_name
 from headstart.errors import ArgumentError
 from headstart.history.reading import Reading
 
@@ -70,7 +72,8 @@ def suggest(commands: Commands) -> None:
         commands,
         "suggest",
         "print which configurations to try first, from a start file or directly from a history",
-        "headstart suggest start.json -n 5\n  headstart suggest svm -n 5 --features data.csv --target y",
+        "headstart suggest start.json -n 5\n  headstart suggest svm -n 5 --features data.csv --target y\n"
+        "  headstart suggest random-forest-classification -n 1 --python",
     )
     add_history(parser, "a start file that `headstart learn` wrote, or ")
     parser.add_argument(
@@ -78,19 +81,32 @@ def suggest(commands: Commands) -> None:
     )
     add_method(parser, "strategy, if the start is learned from a history")
     add_data(parser)
-    add_json(parser, "the configurations")
+    parser.add_argument("--metric", metavar="NAME", help="shipped histories: the metric to be good at, such as auc")
+    form = parser.add_mutually_exclusive_group()
+    add_json(form, "the configurations")
+    form.add_argument("--python", action="store_true", help="print one line of Python per configuration")
     add_seed(parser)
     parser.set_defaults(run=run_suggest)
 
 
 def run_suggest(args: argparse.Namespace) -> None:
     from headstart.history.sources import is_start
+
+    if is_start(args.history):
+        start = _from_file(args)
+    else:
+        start = suggested_by_name(args, data_features(args)) or learned(args, args.n or 5)
+    if args.python:
+        print(as_python(args.history, start))
+    else:
+        show_start(start, as_json=args.json)
+
+
+def _from_file(args: argparse.Namespace) -> Start:
     from headstart.starts.start import Start
 
-    if not is_start(args.history):
-        show_start(learned(args, args.n or 5), as_json=args.json)
-        return
-    reject(args, f"applies to a history, but {args.history} is a start file", "method", "seed", "also", *READING)
+    why = f"applies to a history, but {args.history} is a start file"
+    reject(args, why, "method", "seed", "also", "metric", *READING)
     start = Start.load(args.history)
     if args.n is not None:
         start = start.first(args.n)
@@ -101,7 +117,7 @@ def run_suggest(args: argparse.Namespace) -> None:
             "to use the features of the data set, give the history instead",
             file=sys.stderr,
         )
-    show_start(start, as_json=args.json)
+    return start
 
 
 def check(commands: Commands) -> None:
@@ -114,7 +130,7 @@ def check(commands: Commands) -> None:
     )
     add_history(parser)
     parser.add_argument("study", nargs="?", help="check this study of the Optuna storage")
-    add_number(parser, "-n", 10, "number of configurations")
+    add_number(parser, "-n", 10, "number of configurations", fewer=", or all that the space has")
     parser.add_argument(
         "--methods",
         nargs="+",
@@ -122,6 +138,7 @@ def check(commands: Commands) -> None:
         metavar="NAME",
         help="strategies to compare; the first one decides the answer (default: auto li rbi)",
     )
+    add_tasks(parser)
     add_jobs(parser, 1)
     add_json(parser)
     add_seed(parser)
@@ -133,7 +150,7 @@ def run_check(args: argparse.Namespace) -> int:
         return run_check_study(args)
     from headstart.starts.validation import evidence
 
-    found = evidence(history_of(args), n=args.n, methods=args.methods, seed=args.seed, jobs=args.jobs)
+    found = evidence(history_of(args), n=args.n, methods=args.methods, seed=args.seed, tasks=args.tasks, jobs=args.jobs)
     if args.json:
         answer = {"helps": found.helps, "summary": found.summary, "method": found.method, "outliers": found.outliers}
         print(json.dumps({**answer, "table": found.table.to_dict("records")}))
@@ -145,8 +162,10 @@ def run_check(args: argparse.Namespace) -> int:
 def run_check_study(args: argparse.Namespace) -> int:
     from headstart.adapters.optuna import account_of
 
-    reject(args, f"does not apply to the study {args.study}", "methods", "n", "jobs", "seed", "also", *READING)
-    found = account_of(args.history, args.study)
+    others = [name for name in READING if name != "skip_damaged"]
+    unused = ("methods", "n", "tasks", "jobs", "seed", "also", *others)
+    reject(args, f"does not apply to the study {args.study}", *unused)
+    found = account_of(args.history, args.study, skip_damaged=args.skip_damaged)
     print(json.dumps(found.to_json(), indent=2) if args.json else found)
     return 0 if found.planned and found.ran >= found.planned else 1
 
@@ -163,8 +182,9 @@ def report(commands: Commands) -> None:
     parser.add_argument("study", nargs="?", help="write the page about this study of the Optuna storage")
     add_out(parser, "page to write (default: report.html)", Path("report.html"))
     parser.add_argument("--title", metavar="TEXT", help="heading of the page (default: the name of the history)")
-    add_number(parser, "-n", 10, "number of configurations in the start")
+    add_number(parser, "-n", 10, "number of configurations in the start", fewer=", or all that the space has")
     add_method(parser)
+    add_tasks(parser)
     add_jobs(parser, 1)
     add_json(parser, "the content of the page")
     add_seed(parser)
@@ -192,6 +212,7 @@ def run_report(args: argparse.Namespace) -> None:
         method=args.method,
         seed=args.seed,
         jobs=args.jobs,
+        tasks=args.tasks,
     )
     if args.json:
         print(json.dumps(content))

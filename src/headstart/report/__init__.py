@@ -28,11 +28,12 @@ def write(
     title: str = "headstart",
     source: str = "",
     metric: str = "",
-    n: int = 10,
+    n: int | None = None,
     method: str = "auto",
     seed: int = 0,
     jobs: int = 1,
     progress: bool | None = None,
+    tasks: int | str | None = None,
 ) -> dict[str, Any]:
     """Write the report on a history to `path`; returns its content.
 
@@ -42,7 +43,7 @@ def write(
     """
     about = About(title, source, metric)
     with replacing(path) as temporary:  # first, because a path that cannot be written should fail before the long work
-        found = content(history, about=about, n=n, method=method, seed=seed, jobs=jobs, progress=progress)
+        found = content(history, about=about, n=n, method=method, seed=seed, jobs=jobs, progress=progress, tasks=tasks)
         temporary.write_text(page(found), encoding="utf-8")
     return found
 

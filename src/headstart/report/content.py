@@ -65,18 +65,19 @@ def content(
     history: History,
     *,
     about: About,
-    n: int = 10,
+    n: int | None = None,
     method: str = "auto",
     seed: int = 0,
     jobs: int = 1,
     progress: bool | None = None,
+    tasks: int | str | None = None,
 ) -> dict[str, Any]:
     """Everything that the page about a history shows."""
     methods = tuple(dict.fromkeys([method, *METHODS]))
-    found = evidence(history, n=n, methods=methods, seed=seed, jobs=jobs, progress=progress)
-    start = learn(history, n=n, method=method, seed=seed)
+    found = evidence(history, n=n, methods=methods, seed=seed, tasks=tasks, jobs=jobs, progress=progress)
+    start = learn(history, n=found.n, method=method, seed=seed)
     rng = np.random.default_rng([seed, 7])
-    shown = history.only(_some(history.tasks, MOST_TASKS, rng))
+    shown = history.only(_some(found.tasks, MOST_TASKS, rng))
     models = TaskModels(shown, rng=np.random.default_rng([seed, 8]))
     return {
         "kind": "history",
@@ -122,7 +123,8 @@ def _verdict(found: Evidence) -> dict[str, Any]:
     }
     if found.helps and found.random_trials(found.method, t)[0] > t:
         headlines["yes"] = f"Yes: after {counted(t, 'trial')} you are where random search {found.catches_up(t)}."
-    says = f"Measured on {len(found.tasks)} tasks, each left out in turn and started by '{found.method}'."
+    some = f" (a random sample of {found.of:,})" if found.of else ""
+    says = f"Measured on {len(found.tasks)} tasks{some}, each left out in turn and started by '{found.method}'."
     if found.best_method != found.method:
         says += f" Of the methods compared, '{found.best_method}' did best."
     return {
@@ -132,6 +134,7 @@ def _verdict(found: Evidence) -> dict[str, Any]:
         "says": says + (ESTIMATE if found.estimated else "") if found.helps else found.summary,
         "summary": found.summary,
         "method": found.method,
+        "tested": len(found.tasks),
         "worse": [[task, round(by, 4)] for task, by in found.harm.items()],
     }
 

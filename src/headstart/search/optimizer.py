@@ -23,7 +23,7 @@ from headstart.history import Features
 from headstart.history.history import checked_features
 from headstart.history.past import past_runs
 from headstart.history.task import moderate
-from headstart.search.proposal import best_candidate, best_in_space
+from headstart.search.proposal import several_candidates, several_in_space
 from headstart.search.trials import BestTrial, Trial, number
 from headstart.space import Config, Space, as_space
 from headstart.space.rows import unrepeated
@@ -189,18 +189,27 @@ class Optimizer(BestTrial):
             return self._anywhere(told), "random"
 
     def _from_surrogate(self, told: Told) -> tuple[Array, str]:
-        posterior = self.posterior(told)
-        if posterior is None:
+        if not len(told.known):
             return self._anywhere(told), "random"
+        found = self.propose_several(told, 1)
+        if not len(found):
+            raise ExhaustedError(self._exhausted())
+        return found[0], "surrogate"
+
+    @one_thread
+    def propose_several(self, told: Told, n: int, *, trial: int | None = None) -> Array:
+        """At most n untried configurations from the surrogate, each chosen as if those before it were running.
+
+        told: as for `propose`; at least one trial has a loss. trial: a number of whoever asks, so that workers that
+        know the same trials search in different places.
+        """
+        posterior = self.posterior(told)
+        assert posterior is not None
         acquisition = Acquisition(self.acquisition, len(told), self.space.width)
         if self._candidates is not None:
-            found = best_candidate(posterior, self._candidates, told, acquisition)
-        else:
-            rng = np.random.default_rng([self.seed, 3, len(told)])
-            found = best_in_space(posterior, self.space, told, acquisition, rng=rng)
-        if found is None:
-            raise ExhaustedError(self._exhausted())
-        return found, "surrogate"
+            return several_candidates(posterior, self._candidates, told, acquisition, n)
+        rng = np.random.default_rng([self.seed, 3, len(told), *([] if trial is None else [trial])])
+        return several_in_space(posterior, self.space, told, acquisition, n, rng=rng)
 
     @one_thread
     def posterior(self, told: Told | None = None) -> Posterior | None:
