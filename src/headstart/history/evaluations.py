@@ -6,7 +6,7 @@
 | V      | V      | (n, p) | the configuration, as values                                 |
 |        | losses | (n,)   | the loss, already turned to minimise; NaN for a failed trial |
 |        | counts | (n,)   | how many evaluations the loss is the mean of                 |
-|        | costs  | (n,)   | the cost, NaN where it is unknown; None: unknown throughout  |
+|        | costs  | (n,)   | the cost ≥ 0, NaN where it is unknown; None: all are unknown |
 """
 
 from __future__ import annotations
@@ -59,6 +59,11 @@ class Evaluations:
         if np.isinf(self.losses).any():
             name = self.tasks[np.isinf(self.losses)][0]
             raise HistoryError(f"task {name!r} has an infinite loss", "use NaN for a failed trial")
+        if self.costs is not None and (bad := (self.costs < 0) | np.isinf(self.costs)).any():
+            raise HistoryError(
+                f"task {self.tasks[bad][0]!r} has the cost {self.costs[bad][0]:g}, which is negative or infinite",
+                "use NaN for an unknown cost",
+            )
         if failed := self._tasks_without_success():
             raise HistoryError(f"task {min(failed)!r} has no usable evaluation: all of its trials failed")
 

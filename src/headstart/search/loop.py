@@ -10,17 +10,18 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
-from headstart._support.arguments import whole
 from headstart._support.log import announce, log
 from headstart._support.progress import Progress
 from headstart.errors import ArgumentError, ExhaustedError
 from headstart.history import Features, Store
+from headstart.search.budget import Limit, checked_seconds
 from headstart.search.optimizer import Optimizer, sorted_past
 from headstart.search.trials import BestTrial, Trial, number
 from headstart.space import Config
 
 Objective = Callable[[Config], Any]
 Callback = Callable[[Optimizer, Trial], Any]
+TRIALS = 50  # of a search that has no budget
 SAME = 3  # trials that must fail with the same exception before it is raised
 Record = Callable[[Trial, float], None]
 
@@ -43,7 +44,7 @@ class Result(BestTrial):
 def minimize(
     objective: Objective,
     space: Any,
-    n_trials: int = 50,
+    n_trials: int | None = None,
     history: Any = None,
     init: Any = "auto",
     n_init: int | str = 10,
@@ -61,12 +62,18 @@ def minimize(
     callback: Callback | None = None,
     progress: bool | None = None,
     catch: type[Exception] | tuple[type[Exception], ...] = Exception,
+    cost: str | None = None,
+    budget: float | str | None = None,
 ) -> Result:
     """Search for the configuration with the lowest value, or the highest if direction="maximize".
 
     objective: takes a configuration and returns its value, or None or NaN if it failed. An exception or any other value
         is logged and counts as a failed trial. If no trial has succeeded and three in a row fail with the same
         exception, or if every trial raised one, it is raised, since the fault is then in the objective.
+    n_trials: default 50, or as many as the budget allows if there is one.
+    cost: "seconds" prefers configurations that gain much in little time, as for `Optimizer`; the trials are timed here.
+    budget: end the search after this time: seconds, or text such as "30 min". This implies cost="seconds". The first
+        trial always runs, and a trial that has begun is finished.
     store: a `Store`, or where it is, such as "runs.db". Its runs are past runs, too, and every trial of this search is
         added to it under the name `task`. It need not exist yet, so the same script serves the first run and the ninth.
     callback: called with the optimiser and the trial after every trial; the search ends if it returns True.
@@ -80,23 +87,25 @@ def minimize(
     >>> result = minimize(lambda config: (config["x"] - 1) ** 2, Space({"x": Float(-5, 5)}), n_trials=20)
     >>> result.best_config
     """
-    n_trials = whole("n_trials", n_trials, 1)
-    if not isinstance(n_init, str) and n_trials < n_init:
+    limit = Limit.of(n_trials, checked_seconds(cost, budget), TRIALS)
+    n_trials = limit.trials
+    if not isinstance(n_init, str) and n_trials is not None and n_trials < n_init:
         log.warning("n_init=%d is more than n_trials=%d, so the whole search is the start", n_init, n_trials)
         n_init = n_trials
     history, init = sorted_past(history, init)
     stored = checked_store(store, task)
     past = [one for one in (history, stored) if one is not None] or None
     settings = (init, n_init, surrogate, acquisition, features, candidates, direction, seed)
-    optimizer = Optimizer(space, past, *settings, rename=rename, fill=fill)
+    optimizer = Optimizer(space, past, *settings, rename=rename, fill=fill, cost=cost, budget=budget)
     announce(optimizer.about(n_trials))
     interrupted = False
     with _recording(stored, task, optimizer) as record:
         try:
-            _loop(optimizer, objective, n_trials, callback, progress, catch, record)
+            _loop(optimizer, objective, limit, callback, progress, catch, record)
         except KeyboardInterrupt:
             interrupted = True
-            log.warning("interrupted after %d of %d trials", len(optimizer.trials), n_trials)
+            of = "" if n_trials is None else f" of {n_trials}"
+            log.warning("interrupted after %d%s trials", len(optimizer.trials), of)
     # A trial that the interrupt cut off is proposed again.
     state = {**optimizer.state(), "pending": []}
     return Result(optimizer.trials, direction, interrupted, state)
@@ -129,7 +138,7 @@ def _recording(store: Store | None, task: str | None, optimizer: Optimizer) -> I
 def _loop(
     optimizer: Optimizer,
     objective: Objective,
-    n_trials: int,
+    limit: Limit,
     callback: Callback | None,
     progress: bool | None,
     catch: type[Exception] | tuple[type[Exception], ...],
@@ -137,8 +146,8 @@ def _loop(
 ) -> None:
     shown = sys.stderr is not None and sys.stderr.isatty() if progress is None else progress
     raised: list[Exception] = []  # by the trials so far, as long as all of them raised
-    with Progress(n_trials, "trials") if shown else nullcontext() as bar:
-        for i in range(n_trials):
+    with Progress(limit.trials, "trials") if shown else nullcontext() as bar:
+        for i in limit.counted():
             try:
                 config = optimizer.ask()
             except ExhaustedError as error:
@@ -146,11 +155,12 @@ def _loop(
                 return
             began = time.monotonic()
             value, problem = _evaluated(objective, config, i, catch)
-            optimizer.tell(config, value)
+            seconds = time.monotonic() - began
+            optimizer.tell(config, value, seconds if optimizer.cost is not None else None)
             trial = optimizer.trials[-1]
-            record(trial, time.monotonic() - began)
+            record(trial, seconds)
             raised = [] if problem is None else [*raised, problem]
-            if _is_hopeless(raised, len(optimizer.trials), n_trials):
+            if _is_hopeless(raised, len(optimizer.trials), limit.trials):
                 raise raised[-1]
             if bar is not None:
                 bar.advance(note="failed" if trial.failed else f"best {optimizer.best_value:.6g}")
@@ -176,8 +186,8 @@ def _evaluated(
         return None, None
 
 
-def _is_hopeless(raised: Sequence[Exception], done: int, n_trials: int) -> bool:
+def _is_hopeless(raised: Sequence[Exception], done: int, n_trials: int | None) -> bool:
     """Whether all trials so far raised exceptions, and the first few the same one, or there are no more trials."""
     if not raised or len(raised) < done:
         return False
-    return (len({repr(error) for error in raised}) == 1 and done >= SAME) or done >= n_trials
+    return (len({repr(error) for error in raised}) == 1 and done >= SAME) or done == n_trials

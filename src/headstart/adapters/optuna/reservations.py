@@ -33,7 +33,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 from headstart._support.types import Array
 from headstart.adapters.optuna.attributes import ENDED, RESERVATION, WAITING
-from headstart.adapters.optuna.trials import config_of, is_queued, is_retry, loss_of
+from headstart.adapters.optuna.trials import config_of, is_queued, is_retry, loss_of, seconds_of
 from headstart.adapters.optuna.workers import Worker, has_heartbeat, this_process
 from headstart.space import Config
 
@@ -196,12 +196,13 @@ def is_dead(trial: FrozenTrial) -> bool:
 
 @dataclass(frozen=True)
 class Other:
-    """Another trial as a search sees it. loss: NaN if there is none."""
+    """Another trial as a search sees it. loss: NaN if there is none. seconds: NaN unless it has ended."""
 
     config: Config
     loss: float
     failed: bool
     reservation: Reservation | None
+    seconds: float = math.nan
 
     @classmethod
     def of(cls, trial: FrozenTrial, direction: str) -> Other:
@@ -210,7 +211,7 @@ class Other:
         reserved = reservation.config if reservation and not trial.state.is_finished() else {}
         loss = loss_of(trial, direction)
         failed = trial.state == TrialState.FAIL or (trial.state == TrialState.COMPLETE and math.isnan(loss))
-        return cls({**reserved, **config_of(trial)}, loss, failed, reservation)
+        return cls({**reserved, **config_of(trial)}, loss, failed, reservation, seconds_of(trial))
 
 
 def others(trials: Sequence[FrozenTrial], number: int, direction: str) -> list[Other]:

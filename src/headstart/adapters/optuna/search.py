@@ -37,6 +37,8 @@ class Settings:
     init: Any
     surrogate: Any
     acquisition: str
+    cost: str | None = None
+    budget: float | None = None
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,8 @@ class Search:
         if space is None:
             return NOTHING  # the first trial will show which parameters the objective suggests
         found = others(trials, number, self.direction)
-        told = _told(space, [other.config for other in found], losses(found))
+        costs = np.array([other.seconds for other in found], dtype=float) if self.settings.cost else None
+        told = _told(space, [other.config for other in found], losses(found), costs)
         starting = len(told) - sum(map(_is_extra, trials)) < self._n_init(space)
         told = _with_reserved_starts(space, told, found)
         if self.known.start is not None:
@@ -155,6 +158,8 @@ class Search:
                 acquisition=settings.acquisition,
                 features=known.features,
                 seed=self.seed,
+                cost=settings.cost,
+                budget=settings.budget,
             )
             about = self._optimizer.about()
             if about not in self._logged:
@@ -208,9 +213,9 @@ def _is_extra(trial: FrozenTrial) -> bool:
     return queued or (reservation is not None and reservation.origin == NOTHING.origin)
 
 
-def _told(space: Space, configs: Sequence[Params], known: Array) -> Told:
+def _told(space: Space, configs: Sequence[Params], known: Array, costs: Array | None = None) -> Told:
     V, fits, _ = placed(space, configs)
-    return Told(V[fits], known[fits])
+    return Told(V[fits], known[fits], None if costs is None else costs[fits])
 
 
 def _with_reserved_starts(space: Space, told: Told, found: Sequence[Other]) -> Told:

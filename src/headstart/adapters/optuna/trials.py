@@ -36,6 +36,11 @@ def _loss(state: TrialState, value: float, direction: str) -> float:
     return turned(value, direction) if state == TrialState.COMPLETE and math.isfinite(value) else math.nan
 
 
+def seconds_of(trial: FrozenTrial) -> float:
+    """How long a trial ran; NaN if that is unknown."""
+    return _seconds(trial.datetime_start, trial.datetime_complete)
+
+
 def is_queued(trial: FrozenTrial) -> bool:
     """Whether a trial was queued with its parameters."""
     return "fixed_params" in trial.system_attrs  # Optuna's own key; it has no public function for this
@@ -112,9 +117,8 @@ def _is_sqlite(storage: RDBStorage) -> bool:
 
 def _reduced(trial: FrozenTrial, direction: str, study: str, damage: Damage) -> PastTrial | None:
     try:
-        seconds = _seconds(trial.datetime_start, trial.datetime_complete)
         loss = loss_of(trial, direction)
-        return PastTrial(trial.state, loss, _checked(trial.params), trial.distributions, seconds)
+        return PastTrial(trial.state, loss, _checked(trial.params), trial.distributions, seconds_of(trial))
     except Exception as error:
         damage.trial(study, trial.number, error)
         return None
@@ -230,4 +234,7 @@ def _time(moment: Any) -> datetime | None:
 
 
 def _seconds(start: datetime | None, end: datetime | None) -> float:
-    return (end - start).total_seconds() if start is not None and end is not None else math.nan
+    """How long a trial ran; NaN if that is unknown, as after a change of the clock."""
+    if start is None or end is None or end < start:
+        return math.nan
+    return (end - start).total_seconds()

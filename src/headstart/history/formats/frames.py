@@ -80,7 +80,7 @@ def read_frame(
         V,
         turned(values, direction),
         _counts(frame, how.count, source) if how.count else np.ones(len(frame), dtype=np.int64),
-        costs=_numbers(frame, how.cost, source) if how.cost else None,
+        costs=_costs(frame, how.cost, source) if how.cost else None,
         features=by_task,
         direction=direction,
         info=info or {},
@@ -207,7 +207,16 @@ def _numbers(frame: pd.DataFrame, column: str, source: Source) -> Array:
         )
     if (infinite := np.isinf(numbers)).any():
         where, more = source.first_cell(infinite, column)
-        raise HistoryError(f"{where}: the value is infinite{more}", "leave the cell empty if the trial failed")
+        raise HistoryError(f"{where}: the value is infinite{more}", "leave the cell empty if there is none")
+    return numbers
+
+
+def _costs(frame: pd.DataFrame, column: str, source: Source) -> Array:
+    numbers = _numbers(frame, column, source)
+    if (bad := numbers < 0).any():
+        where, more = source.first_cell(bad, column)
+        problem = f"{where}: a cost must not be negative, but got {numbers[bad][0]:g}{more}"
+        raise HistoryError(problem, "leave the cell empty if it is unknown")
     return numbers
 
 

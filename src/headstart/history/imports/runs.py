@@ -197,7 +197,7 @@ def evaluations(found: Runs, wanted: Wanted) -> Evaluations:
     notes = [choice.note, *found.notes, *(column.note for column in columns.values())]
     frame = {name: column.series() for name, column in columns.items()}
     values = [_number(run.metrics.get(choice.metric)) if run.state == FINISHED else math.nan for run in runs]
-    costs = _costs(runs, wanted.cost, found.source)
+    costs = _costs(runs, wanted.cost, found.source, left_out)
     results = {"task": [run.task for run in runs], "value": values} | ({} if costs is None else {"cost": costs})
     named = {role: _free(role, {*columns, choice.metric}) for role in results}
     named["value"] = _free(choice.metric, columns)
@@ -320,14 +320,16 @@ def _recorded(runs: Sequence[Run], left_out: Counter[str]) -> list[Run]:
     return kept
 
 
-def _costs(runs: Sequence[Run], name: str | None, source: str) -> list[float] | None:
-    """The seconds of each run, or what it recorded under a name; None if no run has any."""
+def _costs(runs: Sequence[Run], name: str | None, source: str, left_out: Counter[str]) -> list[float] | None:
+    """The seconds of each run, or what it recorded under a name; None if no run has any. Negative ones are unknown."""
     if name is None:
         costs = [_number(run.seconds) for run in runs]
     else:
         costs = [_number(run.metrics.get(name, run.config.get(name, run.tags.get(name)))) for run in runs]
         if all(math.isnan(cost) for cost in costs):
             raise HistoryError(f"no run of {source} has a number under {name!r}", "name the cost with {cost}")
+    left_out["negative cost{s}"] = sum(cost < 0 for cost in costs)
+    costs = [math.nan if cost < 0 else cost for cost in costs]
     return costs if any(math.isfinite(cost) for cost in costs) else None
 
 
