@@ -22,6 +22,7 @@ import numpy.typing as npt
 from headstart._support.direction import turned
 from headstart._support.types import Array, Mask
 from headstart.errors import HistoryError
+from headstart.history.curves import Curves
 from headstart.history.repeats import averaged
 from headstart.history.task import Features, Task
 from headstart.space import Space
@@ -34,7 +35,8 @@ class Evaluations:
 
     features: the meta-features of the tasks, by the name of the task. direction: of the values from which the losses
     were made; directions: of single tasks, by name, where theirs is another one. source: where a reader found the
-    evaluations; the notes of the history then begin with what was read from there and what was skipped.
+    evaluations; the notes of the history then begin with what was read from there and what was skipped. curves: of the
+    same runs and of others that were stopped early.
     """
 
     space: Space
@@ -50,6 +52,7 @@ class Evaluations:
     source: str = ""
     skipped: Sequence[str] = ()
     directions: Mapping[str, str] = field(default_factory=dict)
+    curves: Curves | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "info", dict(self.info))

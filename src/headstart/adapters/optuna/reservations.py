@@ -23,7 +23,7 @@ import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -33,7 +33,8 @@ from optuna.trial import FrozenTrial, TrialState
 
 from headstart._support.types import Array
 from headstart.adapters.optuna.attributes import ENDED, RESERVATION, WAITING
-from headstart.adapters.optuna.trials import config_of, is_queued, is_retry, loss_of, seconds_of
+from headstart.adapters.optuna.gathering import bounded
+from headstart.adapters.optuna.trials import config_of, curve_of, is_queued, is_retry, loss_of, seconds_of
 from headstart.adapters.optuna.workers import Worker, has_heartbeat, this_process
 from headstart.space import Config
 
@@ -196,13 +197,17 @@ def is_dead(trial: FrozenTrial) -> bool:
 
 @dataclass(frozen=True)
 class Other:
-    """Another trial as a search sees it. loss: NaN if there is none. seconds: NaN unless it has ended."""
+    """Another trial as a search sees it. loss: NaN if there is none. seconds: NaN unless it has ended.
+
+    curve: the losses that it reported by step, if it was pruned.
+    """
 
     config: Config
     loss: float
     failed: bool
     reservation: Reservation | None
     seconds: float = math.nan
+    curve: Mapping[int, float] = field(default_factory=dict)
 
     @classmethod
     def of(cls, trial: FrozenTrial, direction: str) -> Other:
@@ -211,15 +216,16 @@ class Other:
         reserved = reservation.config if reservation and not trial.state.is_finished() else {}
         loss = loss_of(trial, direction)
         failed = trial.state == TrialState.FAIL or (trial.state == TrialState.COMPLETE and math.isnan(loss))
-        return cls({**reserved, **config_of(trial)}, loss, failed, reservation, seconds_of(trial))
+        curve = curve_of(trial, direction) if trial.state == TrialState.PRUNED else {}
+        return cls({**reserved, **config_of(trial)}, loss, failed, reservation, seconds_of(trial), curve)
 
 
 def others(trials: Sequence[FrozenTrial], number: int, direction: str) -> list[Other]:
     """All trials that count, except the one with this number.
 
-    Complete trials have a loss. Running, queued and pruned ones were tried, but have none. Failed trials count, too. If
-    the worker died, however, the trial does not count, so that its configuration is tried again, unless the objective
-    had begun and so many workers died of it that it may be the reason.
+    Complete trials have a loss. Running and queued ones were tried, but have none. Failed and pruned ones count, too.
+    If the worker died, however, the trial does not count, so that its configuration is tried again, unless the
+    objective had begun and so many workers died of it that it may be the reason.
     """
     found: list[Other] = []
     died: Counter[str] = Counter()
@@ -237,8 +243,12 @@ def others(trials: Sequence[FrozenTrial], number: int, direction: str) -> list[O
 
 
 def losses(found: Sequence[Other]) -> Array:
-    """Their losses (n,). A failed trial counts as the worst seen."""
+    """Their losses (n,). A failed trial counts as the worst seen, a pruned one as in `bounded`."""
     known = np.array([other.loss for other in found], dtype=float)
     failed = np.array([other.failed for other in found], dtype=bool)
-    worst = np.max(known[np.isfinite(known)], initial=-math.inf)
-    return np.where(failed & math.isfinite(worst), worst, known)
+    finite = known[np.isfinite(known)]
+    if not len(finite):
+        return known
+    best, worst = float(finite.min()), float(finite.max())
+    pruned = [bounded(other.curve, best, worst) if other.curve else math.nan for other in found]
+    return np.where(failed, worst, np.where(np.isnan(pruned), known, pruned))

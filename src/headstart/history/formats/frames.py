@@ -54,8 +54,8 @@ def read_frame(
 ) -> Evaluations:
     """See `History.from_frame`; notes: lines to add to those of the history."""
     given = None if how.space is None else as_space(how.space)
-    frame = _reconciled(frame, how, given)
-    _check_columns(frame, [*how.columns.values(), *(given if given is not None else how.ignore)], how, source)
+    frame = reconciled(frame, how, given)
+    check_columns(frame, [*how.columns.values(), *(given if given is not None else how.ignore)], how, source)
     _check_names(frame, given)
     others = {} if given is not None else not_parameters(frame, _unnamed(frame, how))
     frame, dropped = _without_bad_rows(frame, how, source, given, others)
@@ -90,7 +90,7 @@ def read_frame(
     )
 
 
-def _reconciled(frame: Any, how: Reading, space: Space | None) -> Any:
+def reconciled(frame: Any, how: Reading, space: Space | None) -> Any:
     """The table with new names of columns, and with columns for parameters of the space that it lacks."""
     if not isinstance(frame, pd.DataFrame) or not (how.rename or how.fill):
         return frame
@@ -169,7 +169,7 @@ def _without_bad_rows(
     return kept.infer_objects(), found
 
 
-def _check_columns(frame: pd.DataFrame, needed: Sequence[str], how: Reading, source: Source) -> None:
+def check_columns(frame: pd.DataFrame, needed: Sequence[str], how: Reading, source: Source) -> None:
     if not isinstance(frame, pd.DataFrame):
         raise ArgumentError(f"a history is made from a pandas DataFrame, but got {type(frame).__name__}")
     there = list(frame.columns)
@@ -192,7 +192,7 @@ def _check_columns(frame: pd.DataFrame, needed: Sequence[str], how: Reading, sou
         raise HistoryError(f"{source.name} is empty: there is no row below the header")
 
 
-def _numbers(frame: pd.DataFrame, column: str, source: Source) -> Array:
+def numbers_in(frame: pd.DataFrame, column: str, source: Source) -> Array:
     """A column as floats, NaN where it is empty; rejects text, truth values and infinities."""
     cells = frame[column]
     numbers = pd.to_numeric(cells, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
@@ -212,7 +212,7 @@ def _numbers(frame: pd.DataFrame, column: str, source: Source) -> Array:
 
 
 def _costs(frame: pd.DataFrame, column: str, source: Source) -> Array:
-    numbers = _numbers(frame, column, source)
+    numbers = numbers_in(frame, column, source)
     if (bad := numbers < 0).any():
         where, more = source.first_cell(bad, column)
         problem = f"{where}: a cost must not be negative, but got {numbers[bad][0]:g}{more}"
@@ -221,7 +221,7 @@ def _costs(frame: pd.DataFrame, column: str, source: Source) -> Array:
 
 
 def _counts(frame: pd.DataFrame, column: str, source: Source) -> npt.NDArray[np.int64]:
-    numbers = _numbers(frame, column, source)
+    numbers = numbers_in(frame, column, source)
     bad = ~((numbers >= 1) & (numbers <= MOST) & (numbers == np.rint(numbers)))
     if bad.any():
         where, more = source.first_cell(bad, column)
