@@ -54,6 +54,8 @@ _HOMES = {
     "Trial": "headstart.search.trials",
     "minimize": "headstart.search.loop",
     "Result": "headstart.search.loop",
+    "set_verbosity": "headstart._support.log",
+    "get_verbosity": "headstart._support.log",
 }
 _MODULES = {
     "errors": "headstart.errors",
@@ -73,6 +75,8 @@ if TYPE_CHECKING:
     from headstart import library as library
     from headstart import strategies as strategies
     from headstart import surrogates as surrogates
+    from headstart._support.log import get_verbosity as get_verbosity
+    from headstart._support.log import set_verbosity as set_verbosity
     from headstart.adapters import optuna as optuna
     from headstart.adapters import sklearn as sklearn
     from headstart.datasets import siamese as siamese

@@ -12,7 +12,7 @@ import optuna
 import pytest
 
 import headstart as hs
-from headstart.adapters.optuna.reservations import losses, others
+from headstart.adapters.optuna.reservations import Others, counting, losses
 from headstart.errors import ArgumentError, HistoryError
 from past_studies import memory
 
@@ -157,7 +157,7 @@ def test_a_sampler_knows_what_pruned_trials_reported() -> None:
     add(0.4, None, {0: 9.0}, "PRUNED")
     add(0.5, None, {0: 0.5}, "PRUNED")
     add(0.6, None, {}, "PRUNED")
-    found = losses(others(study.trials, number=99, direction="minimize"))
+    found = losses(counting(Others("minimize").of(study.trials, 99)))
     np.testing.assert_array_equal(found, [1.0, 3.0, 2.0, 3.0, 1.0, np.nan])
 
 

@@ -279,7 +279,6 @@ def test_check_shows_a_table_sparklines_and_the_verdict(folder: Path) -> None:
 
 
 def test_report_writes_a_page(folder: Path) -> None:
-    pytest.importorskip("plotly", reason="the report needs plotly")
     done = headstart("report", "runs.csv", *CSV, "-n", "3", "-o", "page.html", cwd=folder)
     assert done.returncode == 0, done.stderr
     assert "The page is in page.html" in done.stdout

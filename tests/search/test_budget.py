@@ -166,6 +166,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     found = Clock()
     monkeypatch.setattr(module, "time", found)
     monkeypatch.setattr("headstart.search.loop.time", found)
+    monkeypatch.setattr("headstart.search.evaluation.time", found)
     return found
 
 

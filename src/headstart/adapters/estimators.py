@@ -16,7 +16,7 @@ from headstart.datasets.features import FEATURE_NAMES, metafeatures
 from headstart.errors import ArgumentError, HistoryError, SpaceError
 from headstart.history import History, Store
 from headstart.history.past import past_runs, required
-from headstart.space import Categorical, Float, Int, Space, as_space
+from headstart.space import Space, as_space
 
 # -- the search space and the past runs ------------------------------------------------------------------------
 
@@ -40,7 +40,7 @@ def resolve(
             prefix = _prefix(estimator, default.space)
         found, history, rename = _prefixed(default, prefix).space, default, None
     else:
-        found = read_space(space)
+        found = as_space(space)
         _check_names(estimator, found)
     past = [one for one in (history, store) if one is not None]
     return found, _past(estimator, past, found, rename, fill) if past else None
@@ -153,28 +153,6 @@ def _check_names(estimator: BaseEstimator, space: Space) -> None:
 
 def _prefixed(history: History, prefix: str) -> History:
     return history.renamed({name: prefix + name for name in history.space}) if prefix else history
-
-
-def read_space(space: Any) -> Space:
-    """A space from anything that `as_space` takes, or from a dict as for `RandomizedSearchCV`."""
-    if isinstance(space, Mapping) and not isinstance(space, Space):
-        return as_space({name: _parameter(name, entry) for name, entry in space.items()})
-    return as_space(space)
-
-
-def _parameter(name: str, entry: Any) -> Any:
-    """A list as choices, and SciPy's uniform, loguniform and randint as ranges; anything else is left to `as_space`."""
-    if isinstance(entry, (list, tuple, np.ndarray)):
-        return Categorical(np.asarray(entry).tolist() if isinstance(entry, np.ndarray) else list(entry))
-    if not hasattr(entry, "dist"):  # SciPy's frozen distributions have no public class to test for
-        return entry
-    low, high = entry.support()
-    kind = entry.dist.name
-    if kind == "randint":
-        return Int(int(low), int(high))
-    if kind in ("uniform", "loguniform", "reciprocal"):
-        return Float(float(low), float(high), log=kind != "uniform")
-    raise SpaceError(f"{name!r} is a {kind} distribution", "use uniform, loguniform or randint")
 
 
 # -- meta-features ---------------------------------------------------------------------------------------------

@@ -26,7 +26,6 @@ from headstart.adapters.estimators import (
     features_of,
     has_features,
     plain_names,
-    read_space,
     resolve,
     short_names,
 )
@@ -38,7 +37,7 @@ from headstart.search.optimizer import Optimizer, sorted_past, without_past
 from headstart.search.trials import Trial
 from headstart.space import Config
 
-__all__ = ["HeadstartSearchCV", "read_space", "resolve", "with_failures"]
+__all__ = ["HeadstartSearchCV", "resolve", "with_failures"]
 
 Results = dict[str, Any]
 
@@ -64,9 +63,9 @@ class HeadstartSearchCV(BaseSearchCV):  # type: ignore[misc]
     """Search over an estimator's parameters with cross-validation, starting from past runs.
 
     estimator: any scikit-learn estimator or pipeline.
-    space: the search space: a Space (or anything that `as_space` takes) with the names of the estimator's parameters
-        ("svc__C" in a pipeline), or a dict as for `RandomizedSearchCV`, of lists and of SciPy's uniform, loguniform and
-        randint distributions. None: the history's space.
+    space: the search space: a Space, or anything that `as_space` takes, such as the dict of lists and distributions
+        for `RandomizedSearchCV`, with the names of the estimator's parameters ("svc__C" in a pipeline). None: the
+        history's space.
     history: past runs, in any form that `hs.learn` takes. Their names may lack the prefix of the pipeline's step. None:
         no past runs, except that an SVC without a space gets the library's `svm`.
     store: a `Store`, or where it is, such as "runs.db". Its runs of the same model are past runs, too, and every trial
@@ -171,7 +170,7 @@ class HeadstartSearchCV(BaseSearchCV):  # type: ignore[misc]
             space,
             history=history,
             init=init,
-            n_init=self.n_init if self.n_init == "auto" else limit.at_most(whole("n_init", self.n_init, 1)),
+            n_init=self.n_init if self.n_init == "auto" else limit.rest(whole("n_init", self.n_init, 1)),
             surrogate=surrogate,
             acquisition=self.acquisition,
             features=features if has_features(history) else None,
@@ -199,9 +198,9 @@ class HeadstartSearchCV(BaseSearchCV):  # type: ignore[misc]
         return self
 
     def _run_search(self, evaluate_candidates: Callable[..., Results]) -> None:
-        opt, most = self._optimizer, self._limit.trials
+        opt = self._optimizer
         for done in self._limit.counted(self.batch_size):
-            batch = _ask(opt, self.batch_size if most is None else min(self.batch_size, most - done))
+            batch = _ask(opt, self._limit.rest(self.batch_size, done))
             if not batch:
                 log.info("the search ends after %d trials: every candidate has been tried", len(opt.trials))
                 break

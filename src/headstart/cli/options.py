@@ -67,10 +67,17 @@ def add_jobs(parser: argparse.ArgumentParser, default: int) -> None:
     )
 
 
-def add_number(parser: argparse.ArgumentParser, flag: str, default: int, text: str, *, low: int = 1) -> None:
-    """An option for a whole number of at least `low`."""
-    help = f"{text} (default: {default})"
-    parser.add_argument(flag, type=at_least(low), default=default, metavar="N", help=help)
+def add_tasks(parser: argparse.ArgumentParser) -> None:
+    help = "tasks to leave out, drawn at random, or all (default: all of up to 60, 40 of more)"
+    parser.add_argument("--tasks", type=_tasks, metavar="N", help=help)
+
+
+def add_number(
+    parser: argparse.ArgumentParser, flag: str, default: int, text: str, *, low: int = 1, fewer: str = ""
+) -> None:
+    """An option for a whole number of at least `low`. fewer: when the default is smaller; it is None then."""
+    help = f"{text} (default: {default}{fewer})"
+    parser.add_argument(flag, type=at_least(low), default=None if fewer else default, metavar="N", help=help)
 
 
 def add_seed(parser: argparse.ArgumentParser) -> None:
@@ -93,6 +100,10 @@ def _jobs(text: str) -> int:
     if (number := _parsed(text)) == 0:
         raise argparse.ArgumentTypeError("must not be 0; -1 is one process per core")
     return number
+
+
+def _tasks(text: str) -> int | str:
+    return text if text == "all" else at_least(3)(text)
 
 
 def _parsed(text: str) -> int:

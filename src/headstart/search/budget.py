@@ -90,6 +90,10 @@ class Limit:
                 return
             yield i
 
-    def at_most(self, n: int) -> int:
-        """The smaller one of a number and the trials."""
-        return n if self.trials is None else min(n, self.trials)
+    def rest(self, n: int, done: int = 0) -> int:
+        """The smaller one of a number and the trials that are left after some."""
+        return n if self.trials is None else min(n, self.trials - done)
+
+    def spread(self, workers: int) -> float | None:
+        """What all trials together may cost if several run at once."""
+        return None if self.seconds is None else self.seconds * workers

@@ -30,9 +30,8 @@ class Start:
     """Configurations to try first, in this order.
 
     serves: for each configuration, the number of past tasks on which it is the best of the start.
-    expected: for each configuration, the expected lowest loss so far, averaged over tasks (0 is a task's best, 1 its
-    worst). These are the tasks from which the start was learned, so a new one will be worse; `evidence` leaves out
-    each task in turn.
+    expected: for each configuration, the expected lowest loss so far on a new task (0 is its best, 1 its worst), if no
+    result changes the order. Estimated on past tasks that are left out in turn; empty if there is no estimate.
     """
 
     space: Space

@@ -22,6 +22,7 @@ sampler         HeadstartSampler
 pruner          HeadstartPruner
 stuck           trials whose worker died, and how to free them
 queue           enqueue, describe, and the account of how a start ran
+outlook         what a study has found and what comes next, for the report
 """
 
 from __future__ import annotations
