@@ -12,7 +12,6 @@ most to those before it. Meta-features, if there are any, decide which of the fi
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import chain
 
@@ -67,11 +66,11 @@ class AutoRun:
     seed: int
     pair: Array | None = None
 
-    def ask(self, told: Told, penalty: Callable[[Array], Array] | None = None) -> Array:
-        """The next configuration. penalty: what its cost takes from the logarithm of the gain, at the rows of Z."""
+    def ask(self, told: Told, penalty: Array | None = None) -> Array:
+        """The next configuration. penalty (m,): what costs take from the logarithm of the gain."""
         models = self.models
         planned = self.pair if self.pair is not None and len(told) < 2 and penalty is None else models.candidates[:0]
-        promise = self._promise(told) if penalty is None else self._log_gain(told) - penalty(self.Z)
+        promise = self._promise(told) if penalty is None else self._log_gain(told) - penalty
         best = np.argsort(-promise, kind="stable")
         rest = anywhere(models.space, self.seed, models.allowed)
         return fresh(chain(iter(planned), iter(models.candidates[best]), rest), told, models.space)
