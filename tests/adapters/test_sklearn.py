@@ -15,6 +15,7 @@ from sklearn.decomposition import PCA
 from sklearn.exceptions import FitFailedWarning
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
+from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
@@ -194,7 +195,7 @@ def test_a_history_of_ones_own_with_or_without_the_prefix(iris):
 @pytest.mark.parametrize(
     ("search", "words"),
     [
-        (HeadstartSearchCV(Ridge()), "Ridge has no default search space: .*; pass space= or history="),
+        (HeadstartSearchCV(GaussianNB()), "GaussianNB has no default search space: .*; pass space= or history="),
         (HeadstartSearchCV(SVC(), {"c": Float(0, 1)}), "SVC has no parameter 'c'"),
         (HeadstartSearchCV(SVC(), history="svn"), "svn.*svm"),
         (HeadstartSearchCV(SVC(), history=3), "past runs must be a History.*3"),

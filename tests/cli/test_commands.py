@@ -208,7 +208,7 @@ def test_the_authors_folder_is_a_history(shared: Path, tmp_path: Path) -> None:
         (("suggest", "svm", "--target", "y"), "the file that --features names; give both"),
         (
             ("suggest", "svm", "--features", "data.csv"),
-            "name the column that holds the classes with --target (of: a, b, y)",
+            "name the column to predict with --target (of: a, b, y)",
         ),
         (("suggest", "svm", "--features", "data.csv", "--target", "z"), "no column 'z'"),
         (("suggest", "svm", "--features", "none.csv", "--target", "z"), "no file none.csv"),

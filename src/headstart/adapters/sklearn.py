@@ -1,8 +1,8 @@
 """A scikit-learn search object that starts from past runs.
 
 `HeadstartSearchCV` is a `BaseSearchCV`, so scikit-learn does everything around the search: splitting, scoring, metadata
-routing, refitting, `cv_results_` and cloning. The candidates come one by one from an `Optimizer`. A support vector
-machine needs neither a space nor a history, because the library has both.
+routing, refitting, `cv_results_` and cloning. The candidates come one by one from an `Optimizer`. The models of the
+library (`headstart.library.models`) need neither a space nor a history, because the library has both.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from sklearn.utils import check_random_state
 
 from headstart._support.arguments import whole
 from headstart._support.log import announce, log
+from headstart.adapters.checks import check_data, say_if_unlike
 from headstart.adapters.estimators import (
     about,
     features_of,
@@ -29,6 +30,7 @@ from headstart.adapters.estimators import (
     resolve,
     short_names,
 )
+from headstart.adapters.known import recognised
 from headstart.errors import ArgumentError, ExhaustedError
 from headstart.history.store import Recorder
 from headstart.search.budget import Limit, checked_seconds
@@ -67,7 +69,8 @@ class HeadstartSearchCV(BaseSearchCV):  # type: ignore[misc]
         for `RandomizedSearchCV`, with the names of the estimator's parameters ("svc__C" in a pipeline). None: the
         history's space.
     history: past runs, in any form that `hs.learn` takes. Their names may lack the prefix of the pipeline's step. None:
-        no past runs, except that an SVC without a space gets the library's `svm`.
+        no past runs; but if there is no space either, those of the library, for a model that it knows, alone or as a
+        step. Their metric is the one that matches `scoring`.
     store: a `Store`, or where it is, such as "runs.db". Its runs of the same model are past runs, too, and every trial
         of this search is added to it under the name `task`. It need not exist yet.
     task: the name of the data set, for the store.
@@ -161,11 +164,25 @@ class HeadstartSearchCV(BaseSearchCV):  # type: ignore[misc]
         self._limit = limit = Limit.of(self.n_trials, checked_seconds(self.cost, self.budget), TRIALS)
         store = checked_store(self.store, self.task)
         given, init = sorted_past(self.history, self.init)
-        space, history = resolve(self.estimator, self.space, given, store, rename=self.rename, fill=self.fill)
+        known = recognised(self.estimator) if self.space is None and given is None else None
+        if known is not None:
+            check_data(known, self.estimator, X, y)
+        space, history = resolve(
+            self.estimator,
+            self.space,
+            given,
+            store,
+            rename=self.rename,
+            fill=self.fill,
+            scoring=self.scoring,
+            refit=self.refit,
+        )
         surrogate = self.surrogate
-        if store is not None and history is None:  # it holds nothing yet
+        if history is None and (store is not None or known is not None):  # there are none yet
             init, surrogate = without_past(init, surrogate)
         features = features_of(self.estimator, X, y) if store or has_features(history) else None
+        if known is not None and history is not None:
+            say_if_unlike([task.features for task in history], features)
         self._optimizer = Optimizer(
             space,
             history=history,
@@ -181,6 +198,7 @@ class HeadstartSearchCV(BaseSearchCV):  # type: ignore[misc]
         )
         announce(self._optimizer.about(limit.trials))
         self._failed: dict[int, str] = {}
+        self._from_library = known is not None
         self._recorder: Recorder | None = None
         if store is not None:
             attributes = about(self.estimator, space, self.scoring, self.refit, features)
@@ -194,7 +212,8 @@ class HeadstartSearchCV(BaseSearchCV):  # type: ignore[misc]
         finally:
             if self._recorder is not None:
                 self._recorder.close()
-            del self._optimizer, self._failed, self._recorder, self._limit  # keep fitted objects small and picklable
+            # keep fitted objects small and picklable
+            del self._optimizer, self._failed, self._recorder, self._limit, self._from_library
         return self
 
     def _run_search(self, evaluate_candidates: Callable[..., Results]) -> None:
@@ -233,7 +252,10 @@ class HeadstartSearchCV(BaseSearchCV):  # type: ignore[misc]
             if self.error_score == "raise" or not str(error).strip().startswith("All the"):
                 raise
             begin = len(self._optimizer.trials)
-            self._failed.update((begin + i, str(error).strip()) for i in range(len(batch)))
+            reason = str(error).strip()
+            if self._from_library and not begin:  # its configurations are valid, so the rest would fail as well
+                raise ArgumentError(f"the estimator cannot be fitted: {reason.splitlines()[-1]}") from error
+            self._failed.update((begin + i, reason) for i in range(len(batch)))
             return [np.nan] * len(batch)
         scores: Sequence[float] = results[f"mean_test_{_metric(self.refit, results)}"][-len(batch) :]
         return scores

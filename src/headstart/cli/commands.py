@@ -31,6 +31,7 @@ from headstart.cli.options import (
     reading,
     reject,
 )
+from headstart.cli.shipped import as_python, suggested_by_name
 from headstart.errors import ArgumentError
 from headstart.history.reading import Reading
 
@@ -72,7 +73,8 @@ def suggest(commands: Commands) -> None:
         commands,
         "suggest",
         "print which configurations to try first, from a start file or directly from a history",
-        "headstart suggest start.json -n 5\n  headstart suggest svm -n 5 --features data.csv --target y",
+        "headstart suggest start.json -n 5\n  headstart suggest svm -n 5 --features data.csv --target y\n"
+        "  headstart suggest random-forest-classification -n 1 --python",
     )
     add_history(parser, "a start file that `headstart learn` wrote, or ")
     parser.add_argument(
@@ -80,19 +82,32 @@ def suggest(commands: Commands) -> None:
     )
     add_method(parser, "strategy, if the start is learned from a history")
     add_data(parser)
-    add_json(parser, "the configurations")
+    parser.add_argument("--metric", metavar="NAME", help="shipped histories: the metric to be good at, such as auc")
+    form = parser.add_mutually_exclusive_group()
+    add_json(form, "the configurations")
+    form.add_argument("--python", action="store_true", help="print one line of Python per configuration")
     add_seed(parser)
     parser.set_defaults(run=run_suggest)
 
 
 def run_suggest(args: argparse.Namespace) -> None:
     from headstart.history.sources import is_start
+
+    if is_start(args.history):
+        start = _from_file(args)
+    else:
+        start = suggested_by_name(args, data_features(args)) or learned(args, args.n or 5)
+    if args.python:
+        print(as_python(args.history, start))
+    else:
+        show_start(start, as_json=args.json)
+
+
+def _from_file(args: argparse.Namespace) -> Start:
     from headstart.starts.start import Start
 
-    if not is_start(args.history):
-        show_start(learned(args, args.n or 5), as_json=args.json)
-        return
-    reject(args, f"applies to a history, but {args.history} is a start file", "method", "seed", "also", *READING)
+    why = f"applies to a history, but {args.history} is a start file"
+    reject(args, why, "method", "seed", "also", "metric", *READING)
     start = Start.load(args.history)
     if args.n is not None:
         start = start.first(args.n)
@@ -103,7 +118,7 @@ def run_suggest(args: argparse.Namespace) -> None:
             "to use the features of the data set, give the history instead",
             file=sys.stderr,
         )
-    show_start(start, as_json=args.json)
+    return start
 
 
 def check(commands: Commands) -> None:

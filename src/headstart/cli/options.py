@@ -48,7 +48,7 @@ def reject(args: argparse.Namespace, why: str, *names: str) -> None:
 # -- options of one kind ---------------------------------------------------------------------------------------
 
 
-def add_json(parser: argparse.ArgumentParser, what: str = "the answer") -> None:
+def add_json(parser: argparse._ActionsContainer, what: str = "the answer") -> None:
     parser.add_argument("--json", action="store_true", help=f"print {what} as JSON")
 
 
@@ -204,7 +204,7 @@ def add_data(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--features", type=Path, metavar="CSV", help="the new data set, for methods that use its meta-features"
     )
-    parser.add_argument("--target", metavar="COLUMN", help="column of that file that holds the classes")
+    parser.add_argument("--target", metavar="COLUMN", help="column of that file to predict")
 
 
 def data_features(args: argparse.Namespace) -> dict[str, float] | None:
@@ -217,7 +217,7 @@ def data_features(args: argparse.Namespace) -> dict[str, float] | None:
 
     from headstart._support.files import existing
     from headstart._support.wording import closest
-    from headstart.datasets.features import metafeatures
+    from headstart.library.models import CLASSIFICATION, MODELS, features
 
     try:
         frame = pd.read_csv(existing(args.features))
@@ -230,5 +230,6 @@ def data_features(args: argparse.Namespace) -> dict[str, float] | None:
             if args.target
             else (f"--features {args.features} needs --target")
         )
-        raise ArgumentError(f"{problem}; name the column that holds the classes with --target (of: {', '.join(names)})")
-    return metafeatures(frame.drop(columns=args.target), frame[args.target])
+        raise ArgumentError(f"{problem}; name the column to predict with --target (of: {', '.join(names)})")
+    kind = MODELS[args.history].kind if args.history in MODELS else CLASSIFICATION
+    return features(kind, frame.drop(columns=args.target), frame[args.target])

@@ -14,6 +14,7 @@ gathering       the studies that can be used, and those that belong to the new s
 reading         past studies as a History
 store           a store that fills itself: its runs, read and written
 past            what a sampler was given as past runs
+suggesting      a search space as a function of the trial
 objective       the search space of an objective, inferred from its trials
 workers         whether the worker of a trial is alive
 reservations    how workers on one study share a start
@@ -44,6 +45,7 @@ from headstart.adapters.optuna.pruner import HeadstartPruner
 from headstart.adapters.optuna.queue import Account, Queued, account, account_of, describe, enqueue
 from headstart.adapters.optuna.reading import read
 from headstart.adapters.optuna.sampler import HeadstartSampler
+from headstart.adapters.optuna.suggesting import space
 
 __all__ = [
     "Account",
@@ -55,5 +57,6 @@ __all__ = [
     "describe",
     "enqueue",
     "read",
+    "space",
     "to_distributions",
 ]
