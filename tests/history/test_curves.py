@@ -16,6 +16,7 @@ from optuna.trial import TrialState, create_trial
 
 import headstart as hs
 from headstart.errors import ArgumentError, HistoryError
+from other_tools import unpacked
 
 SPACE = hs.Space({"x": hs.Float(0.0, 10.0)})
 # A whole run, one with a gap and steps out of order, one with NaN in the middle; two stopped; one that diverged.
@@ -169,3 +170,34 @@ def test_what_optunas_trials_reported(kind: str, tmp_path: Path) -> None:
     assert history["one"].losses.tolist() == [-0.9, -0.3, -0.4, -0.3]
     assert "2 pruned trials counted with the last value reported" in history.notes[0]
     assert "1 trial pruned without a report" in history.notes[1]
+
+
+@pytest.mark.parametrize(("archive", "file", "steps"), [("ray", "", [1, 2, 3]), ("mlflow", "mlruns", [0, 1, 2])])
+def test_what_runs_of_other_tools_reported(archive: str, file: str, steps: list[int], tmp_path: Path) -> None:
+    past = unpacked(archive, tmp_path) / file
+    history = (
+        hs.History.from_ray(past, value="loss") if archive == "ray" else hs.History.from_mlflow(past, value="val/loss")
+    )
+    found = history.curves
+    assert found is not None
+    assert found.ended.any()
+    results = {
+        (name, v.tobytes()): loss
+        for name in history.tasks
+        for v, loss in zip(history.V[history[name].rows], history[name].losses, strict=True)
+    }
+    for task, v, ended, (own, losses) in zip(found.tasks, found.V, found.ended, found, strict=True):
+        if ended:
+            assert own.tolist() == steps
+            assert losses[-1] == results[task, v.tobytes()]
+            assert (np.diff(losses) < 0).all()
+
+
+def test_a_database_of_mlflow_has_the_same_curves_as_its_folder(tmp_path: Path) -> None:
+    folder = hs.History.from_mlflow(unpacked("mlflow", tmp_path / "a") / "mlruns", value="val/loss").curves
+    database = hs.History.from_mlflow(
+        unpacked("mlflow_database", tmp_path / "b") / "mlflow.db", value="val/loss"
+    ).curves
+    assert folder is not None
+    assert database is not None
+    assert sorted(len(steps) for steps, _ in folder) == sorted(len(steps) for steps, _ in database)

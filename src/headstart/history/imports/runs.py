@@ -16,9 +16,10 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from headstart._support.direction import checked_direction
+from headstart._support.direction import checked_direction, turned
 from headstart._support.wording import closest, some
 from headstart.errors import ArgumentError, EmptyHistoryError, FormatError, HeadstartError, HistoryError
+from headstart.history.curves import Curves
 from headstart.history.evaluations import Evaluations
 from headstart.history.imports.columns import columns_of, inferred_space
 from headstart.history.imports.metrics import choose
@@ -34,7 +35,8 @@ PICKLES = (".pkl", ".pickle", ".p", ".dill", ".joblib", ".pbz2")
 class Run:
     """One run: its parameters (inactive ones are absent), its numbers, and the seconds that it took.
 
-    tags: what else the tool recorded about the run; a task can be named after one of them.
+    tags: what else the tool recorded about the run; a task can be named after one of them. curves: what it reported on
+    the way, by metric and step.
     """
 
     task: str
@@ -43,6 +45,7 @@ class Run:
     state: str = FINISHED
     seconds: float | None = None
     tags: Mapping[str, Any] = field(default_factory=dict)
+    curves: Mapping[str, Mapping[int, float]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -211,7 +214,24 @@ def evaluations(found: Runs, wanted: Wanted) -> Evaluations:
         fill=wanted.fill,
     )
     read = _table_read(table, how, found.source, [note for note in notes if note])
-    return replace(read, skipped=[*lines(left_out), *read.skipped])
+    return replace(read, skipped=[*lines(left_out), *read.skipped], curves=_curves(read, runs, choice.metric))
+
+
+def _curves(read: Evaluations, runs: Sequence[Run], metric: str) -> Curves | None:
+    """The learning curves of the runs. One that is shorter than the longest of its task was stopped early."""
+    longest: dict[str, int] = {}
+    for run in runs:
+        steps = run.curves.get(metric, {})
+        longest[run.task] = max(longest.get(run.task, 0), *steps, 0)
+    reports = [
+        {step: turned(value, read.direction) for step, value in run.curves.get(metric, {}).items()} for run in runs
+    ]
+    ended = [
+        run.state == FINISHED and max(report, default=-1) == longest[run.task]
+        for run, report in zip(runs, reports, strict=True)
+    ]
+    several = any(len(report) > 1 for report in reports)  # a single value is no curve
+    return Curves.of(read.tasks.tolist(), read.V, ended, reports) if several else None
 
 
 def _table_read(table: Mapping[str, Any], how: Reading, source: str, notes: Sequence[str]) -> Evaluations:
