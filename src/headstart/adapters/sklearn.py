@@ -38,6 +38,7 @@ from headstart.search.loop import checked_store
 from headstart.search.optimizer import Optimizer, sorted_past, without_past
 from headstart.search.trials import Trial
 from headstart.space import Config
+from headstart.starts.learning import MOST
 
 __all__ = ["HeadstartSearchCV", "resolve", "with_failures"]
 
@@ -177,9 +178,13 @@ class HeadstartSearchCV(BaseSearchCV):  # type: ignore[misc]
             scoring=self.scoring,
             refit=self.refit,
         )
-        surrogate = self.surrogate
+        surrogate, seed = self.surrogate, int(check_random_state(self.random_state).randint(2**31 - 1))
+        n_init = self.n_init if self.n_init == "auto" else limit.rest(whole("n_init", self.n_init, 1))
         if history is None and (store is not None or known is not None):  # there are none yet
             init, surrogate = without_past(init, surrogate)
+            if known is not None and self.init == "auto":
+                n = limit.rest(MOST) if isinstance(n_init, str) else n_init
+                init = known.first(n, _columns(X), seed)
         features = features_of(self.estimator, X, y) if store or has_features(history) else None
         if known is not None and history is not None:
             say_if_unlike([task.features for task in history], features)
@@ -187,12 +192,12 @@ class HeadstartSearchCV(BaseSearchCV):  # type: ignore[misc]
             space,
             history=history,
             init=init,
-            n_init=self.n_init if self.n_init == "auto" else limit.rest(whole("n_init", self.n_init, 1)),
+            n_init=n_init,
             surrogate=surrogate,
             acquisition=self.acquisition,
             features=features if has_features(history) else None,
             direction="maximize",  # scores: greater is better
-            seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
+            seed=seed,
             cost=self.cost,
             budget=self.budget,
         )
@@ -306,6 +311,11 @@ def _parameter_column(name: str, params: Sequence[Config], *, numeric: bool) -> 
         if name in config:
             column[i] = config[name]
     return column
+
+
+def _columns(X: Any) -> int:
+    shape = np.shape(X)
+    return shape[1] if len(shape) == 2 else 1
 
 
 def _ask(opt: Optimizer, count: int) -> list[Config]:

@@ -153,6 +153,11 @@ class Optimizer(BestTrial):
             log.warning("the past runs have no costs, so the costs of this search are all that is known of them")
         return model
 
+    def __repr__(self) -> str:
+        past = "no past runs" if self.history is None else f"past runs of {counted(len(self.history), 'task')}"
+        parameters = counted(len(self.space), "parameter")
+        return f"Optimizer({self._about()}, {self.direction}, {parameters}, start {self._start}, {past})"
+
     def _begun(
         self, strategy: Strategy, models: TaskModels | None, features: Features | None, rng: np.random.Generator
     ) -> Run:
