@@ -35,6 +35,7 @@ Pruner = Callable[[hs.History], optuna.pruners.BasePruner]
 PRUNERS: dict[str, Pruner] = {
     "HeadstartPruner, rate 5 %": lambda past: hs.optuna.HeadstartPruner(past, rate=0.05),
     "HeadstartPruner, rate 10 %": lambda past: hs.optuna.HeadstartPruner(past, rate=0.1),
+    "HeadstartPruner, rate 20 %": lambda past: hs.optuna.HeadstartPruner(past, rate=0.2),
     "MedianPruner": lambda past: optuna.pruners.MedianPruner(),
     "HyperbandPruner": lambda past: optuna.pruners.HyperbandPruner(max_resource=LENGTH),
     "WilcoxonPruner": lambda past: optuna.pruners.WilcoxonPruner(),
