@@ -87,7 +87,13 @@ def reproduce(commands: Commands) -> None:
         "--repetitions",
         type=at_least(1),
         metavar="N",
-        help="repetitions of leave-one-out (default: 10, similarities 3; more for random starts)",
+        help="repetitions of leave-one-out (default: 10; more for random starts)",
+    )
+    parser.add_argument(
+        "--starts",
+        nargs="*",
+        metavar="NAME",
+        help="initializations: only Fig. 1, and only these starts (without names: all of them)",
     )
     parser.add_argument(
         "--results", nargs="+", type=Path, metavar="DIR", help="claims: folders that `headstart reproduce` wrote"
@@ -101,7 +107,7 @@ def run_reproduce(args: argparse.Namespace) -> None:
     if args.paper == "claims":
         from headstart.papers import claims
 
-        reject(args, "does not apply to claims", "history", "quick", "repetitions", "seed", *READING)
+        reject(args, "does not apply to claims", "history", "quick", "repetitions", "seed", "starts", *READING)
         out = args.out or Path("claims.md")
         claims.write(args.results or [], out)
         print(f"The page is in {out}, its figures are in {claims.draw(args.results, out)}.")
@@ -112,7 +118,7 @@ def run_reproduce(args: argparse.Namespace) -> None:
     if args.paper == "siamese":
         from headstart.papers import tables
 
-        reject(args, "does not apply to siamese", "history", "repetitions", *READING)
+        reject(args, "does not apply to siamese", "history", "repetitions", "starts", *READING)
         out = args.out or Path("siamese")
         found = paper.run(out, **common)
         tables.aggregate_siamese(found, out, seed=args.seed, quick=args.quick)
@@ -123,6 +129,10 @@ def run_reproduce(args: argparse.Namespace) -> None:
     given = args.history or "svm"
     history, name = history_named(given, reading(args))
     out = args.out or Path(f"{args.paper}-{Path(given).stem}")
+    if args.paper == "initializations":
+        common["starts"] = args.starts
+    else:
+        reject(args, f"is for initializations, not for {args.paper}", "starts")
     print(paper.run(history, out, name=name, repetitions=args.repetitions, **common))
 
 

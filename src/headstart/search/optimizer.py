@@ -29,7 +29,7 @@ from headstart.space import Config, Space, as_space
 from headstart.space.rows import unrepeated
 from headstart.starts.learning import MOST, worthwhile
 from headstart.starts.start import Start, as_start
-from headstart.strategies.auto import AutoRun
+from headstart.strategies.auto import Auto, AutoRun
 from headstart.strategies.base import Planned, Run, Strategy, Told, anywhere, configurations, fresh
 from headstart.strategies.candidates import Candidates
 from headstart.strategies.metric import surrogate_after
@@ -76,7 +76,9 @@ class Optimizer(BestTrial):
         is the same as in `init`.
     rename, fill: for that conversion, as for `reconcile`.
     init: proposes the first `n_init` trials: the name of a strategy, a strategy object, or a `Start`.
-    n_init: "auto" learns the number, at most 10: the start ends where the next configuration serves no past task.
+    n_init: "auto" learns the number, at most 10: the start ends where the next configuration serves no past task. 0 is
+        no start: the surrogate proposes from the first trial on. One that knows only the run's own trials begins at
+        random.
     surrogate: proposes all later trials: a name or an object.
     acquisition: "ei", "log_ei", "pi" or "lcb".
     features: the new task's meta-features.
@@ -103,7 +105,7 @@ class Optimizer(BestTrial):
         self.space = as_space(space)
         self.direction = checked_direction(direction)
         features = checked_features(features)
-        self.n_init = MOST if n_init == "auto" else whole("n_init", n_init, 1)
+        self.n_init = MOST if n_init == "auto" else whole("n_init", n_init, 0)
         self.acquisition = Acquisition(acquisition).name
         self.seed = _seed(seed)
         history, init = sorted_past(history, init)
@@ -124,12 +126,14 @@ class Optimizer(BestTrial):
             self._start = f"{len(plan)} given configurations"
         else:
             strategy = resolve_strategy(init, history=models is not None, seed=self.seed)
+            surrogate = surrogate_after(strategy, surrogate)
+            if self.n_init == 0:
+                strategy = Auto() if surrogate == "auto" and models is not None else Random(self.seed)
             if n_init == "auto" and models is not None:
                 self.n_init = worthwhile(strategy, models, features, np.random.default_rng([self.seed, 0]))
             self._run = self._begun(strategy, models, features, strategy_rng)
             self._origin = "random" if isinstance(strategy, Random) else "strategy"
             self._start = repr(init) if models is not None or not isinstance(init, str) else "'random'"
-            surrogate = surrogate_after(strategy, surrogate)
         self._surrogate = repr(surrogate) if models is not None or surrogate != "auto" else "'gp'"
         self._model = resolve_surrogate(surrogate).begin(self.space, models, features=features, rng=surrogate_rng)
 
@@ -176,8 +180,8 @@ class Optimizer(BestTrial):
 
     def _from_strategy(self, told: Told) -> tuple[Array, str]:
         for asked in (*(entry.asked for entry in self._entries), *self._pending):
-            if asked.proposed is not None:  # must not come again, although a candidate was tried in its place
-                told = told.and_(asked.proposed)
+            if asked.proposed is not None:
+                told = told.moving(asked.proposed)
         try:
             return self._run.ask(told), self._origin
         except ExhaustedError:
@@ -185,8 +189,8 @@ class Optimizer(BestTrial):
 
     def _from_surrogate(self, told: Told) -> tuple[Array, str]:
         known = told.known
-        if not len(known):
-            return self._anywhere(told), "random"
+        if not len(known) and not getattr(self._model, "from_nothing", False):
+            return self._from_strategy(told) if self.n_init == 0 else (self._anywhere(told), "random")
         posterior = self._model.fit(self.space.encode_values(known.V), moderate(known.losses))
         for z in self.space.encode_values(told.V[np.isnan(told.losses)]):  # still running: assume the expected loss
             posterior = posterior.extend(z, float(posterior.predict(z[None])[0][0]))
