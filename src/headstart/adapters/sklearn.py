@@ -24,6 +24,7 @@ from headstart._support.log import announce, log
 from headstart.adapters.checks import check_data, say_if_unlike
 from headstart.adapters.estimators import (
     about,
+    by_metric,
     features_of,
     has_features,
     plain_names,
@@ -52,6 +53,7 @@ OURS = (
     "acquisition",
     "rename",
     "fill",
+    "metric",
 )  # checked by the code that uses them
 COUNTS = ("n_trials", "batch_size")
 
@@ -70,6 +72,8 @@ class HeadstartSearchCV(BaseSearchCV):  # type: ignore[misc]
         of this search is added to it under the name `task`. It need not exist yet.
     task: the name of the data set, for the store.
     rename, fill: to convert past runs to the space, as for `hs.reconcile`.
+    metric: a learned distance between data sets: a `hs.siamese.Model` or its file. The search then starts from the data
+        sets nearest to X and y (init="metric"), unless `init` names another strategy.
     n_trials: how many candidates are cross-validated.
     n_init: how many of them belong to the start; "auto" learns the number, as for `Optimizer`.
     batch_size: how many candidates are evaluated at once; `n_jobs` processes share their folds.
@@ -109,6 +113,7 @@ class HeadstartSearchCV(BaseSearchCV):  # type: ignore[misc]
         acquisition: str = "ei",
         rename: Mapping[str, str] | None = None,
         fill: Mapping[str, Any] | None = None,
+        metric: Any = None,
         batch_size: int = 1,
         scoring: Any = None,
         n_jobs: int | None = None,
@@ -142,6 +147,7 @@ class HeadstartSearchCV(BaseSearchCV):  # type: ignore[misc]
         self.acquisition = acquisition
         self.rename = rename
         self.fill = fill
+        self.metric = metric
         self.batch_size = batch_size
         self.random_state = random_state
 
@@ -170,6 +176,10 @@ class HeadstartSearchCV(BaseSearchCV):  # type: ignore[misc]
         features = features_of(self.estimator, X, y) if store or has_features(history) else None
         if known is not None and history is not None:
             say_if_unlike([task.features for task in history], features)
+        given_features = features if has_features(history) else None
+        if self.metric is not None:
+            history, given_features = by_metric(self.metric, history, X, y, given_features)
+            init = "metric" if isinstance(init, str) and init == "auto" else init
         self._optimizer = Optimizer(
             space,
             history=history,
@@ -177,7 +187,7 @@ class HeadstartSearchCV(BaseSearchCV):  # type: ignore[misc]
             n_init=self.n_init if self.n_init == "auto" else min(whole("n_init", self.n_init, 1), self.n_trials),
             surrogate=surrogate,
             acquisition=self.acquisition,
-            features=features if has_features(history) else None,
+            features=given_features,
             direction="maximize",  # scores: greater is better
             seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
         )

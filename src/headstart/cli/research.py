@@ -43,7 +43,18 @@ def build(commands: Commands) -> None:
         help=f"the history to build, or metric for the distance: {', '.join(names)}",
     )
     parser.add_argument(
-        "--history", metavar="NAME", help="metric: the history whose data sets to learn from (default: svm)"
+        "--history",
+        metavar="NAME",
+        help="metric: the history whose data sets to learn from, or its file (default: svm)",
+    )
+    parser.add_argument(
+        "--data",
+        type=Path,
+        metavar="DIR",
+        help="metric: the history's data sets, one file per task: tables (.csv, .tsv, .parquet) or images (.npy)",
+    )
+    parser.add_argument(
+        "--target", metavar="COLUMN", help="metric: column of the tables that holds the classes (default: the last one)"
     )
     add_out(parser, "file to write (default: NAME.parquet, metric.npz)")
     add_jobs(parser, -1)
@@ -61,10 +72,11 @@ def run_build(args: argparse.Namespace) -> None:
     module = builder(args.what)
     if args.what == "metric":
         out = args.out or Path("metric.npz")
-        model = module.build(out, history=args.history or "svm", seed=args.seed, work=args.work, only=args.only)
+        of = {"history": args.history or "svm", "data": args.data, "target": args.target}
+        model = module.build(out, **of, seed=args.seed, work=args.work, only=args.only)
         print(f"wrote {out}: {len(model.embeddings)} data sets, held-out loss {model.curve.held_out.min():.3f}")
         return
-    reject(args, f"is for metric, not for {args.what}", "history")
+    reject(args, f"is for metric, not for {args.what}", "history", "data", "target")
     out = args.out or Path(f"{args.what}.parquet")
     if out.suffix != ".parquet":
         raise ArgumentError(f"{out} must end in .parquet")
