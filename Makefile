@@ -4,6 +4,7 @@
 # make lint    check style, types and imports between folders
 # make bench   compute the numbers of benchmarks/README.md
 # make stress  kill workers, damage files and let workers race: the campaigns of benchmarks/README.md (half an hour)
+# make audit   ask a vulnerability service about the pinned versions
 # make claims  write docs/claims.md from the tables in benchmarks/papers
 # make docs    build the documentation as a site in site/
 # make clean   remove everything the other targets wrote, except the environment (to remake it: rm -rf .venv)
@@ -12,6 +13,7 @@
 
 VENV := .venv
 EXPORTS := .venv-exports
+AUDIT := .venv-audit
 PY := $(VENV)/bin/python
 INSTALL := $(PY) -m pip install --disable-pip-version-check -c constraints.txt
 
@@ -25,7 +27,7 @@ TEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(PY) -m pytest -n auto --maxpr
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-exports lint bench stress claims docs clean
+.PHONY: help demo test test-exports lint bench stress audit claims docs clean
 
 help:
 	@sed -n 's/^# \(make .*\)/\1/p' Makefile
@@ -51,6 +53,9 @@ bench: $(VENV)/.dev
 stress: $(VENV)/.dev
 	@for file in $(sort $(wildcard benchmarks/stress_*.py)); do echo "== $$file"; \
 	  OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 timeout 1800 $(PY) "$$file" || exit 1; done
+
+audit: $(AUDIT)/.ready
+	@$(AUDIT)/bin/python tools/audit.py
 
 claims: $(VENV)/.demo
 	$(PY) -m headstart reproduce claims --results benchmarks/papers/* --out docs/claims.md
@@ -88,4 +93,9 @@ $(VENV)/.docs: pyproject.toml constraints.txt | $(VENV)/.made
 $(EXPORTS)/.ready: pyproject.toml constraints.txt
 	@[ -x $(EXPORTS)/bin/python ] || "$(PYTHON)" -m venv $(EXPORTS)
 	$(EXPORTS)/bin/python -m pip install --disable-pip-version-check -q -c constraints.txt -e ".[exports,optuna,configspace]" pytest
+	@touch $@
+
+$(AUDIT)/.ready:
+	@[ -x $(AUDIT)/bin/python ] || "$(PYTHON)" -m venv $(AUDIT)
+	$(AUDIT)/bin/python -m pip install --disable-pip-version-check -q pip-audit
 	@touch $@

@@ -25,7 +25,7 @@ COMMANDS = ("learn", "suggest", "list", "check", "report", "import", "export", "
     [
         ((), "COMMAND"),
         (("bild",), "invalid choice: 'bild'"),
-        (("build",), "what"),
+        (("build",), "NAME"),
         (("build", "swm"), "invalid choice: 'swm'"),
         (("build", "svm", "--jobs", "many"), "--jobs: 'many' is not a whole number"),
         (("build", "svm", "--jobs", "0"), "--jobs: must not be 0; -1 is one process per core"),

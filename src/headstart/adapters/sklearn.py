@@ -34,10 +34,12 @@ from headstart.adapters.estimators import (
 from headstart.adapters.known import recognised
 from headstart.errors import ArgumentError, ExhaustedError
 from headstart.history.store import Recorder
+from headstart.search.budget import Limit, checked_seconds
 from headstart.search.loop import checked_store
 from headstart.search.optimizer import Optimizer, sorted_past, without_past
 from headstart.search.trials import Trial
 from headstart.space import Config
+from headstart.starts.learning import MOST
 
 __all__ = ["HeadstartSearchCV", "resolve", "with_failures"]
 
@@ -54,8 +56,12 @@ OURS = (
     "rename",
     "fill",
     "metric",
+    "n_trials",
+    "cost",
+    "budget",
 )  # checked by the code that uses them
-COUNTS = ("n_trials", "batch_size")
+COUNTS = ("batch_size",)
+TRIALS = 20  # of a search that has no budget
 
 
 class HeadstartSearchCV(BaseSearchCV):  # type: ignore[misc]
@@ -74,7 +80,10 @@ class HeadstartSearchCV(BaseSearchCV):  # type: ignore[misc]
     rename, fill: to convert past runs to the space, as for `hs.reconcile`.
     metric: a learned distance between data sets: a `hs.siamese.Model` or its file. The search then starts from the data
         sets nearest to X and y (init="metric"), unless `init` names another strategy.
-    n_trials: how many candidates are cross-validated.
+    n_trials: how many candidates are cross-validated (default: 20, or as many as the budget allows if there is one).
+    cost: "seconds" prefers candidates that gain much in little time, as for `Optimizer`.
+    budget: end the search after this time: seconds, or text such as "30 min". This implies cost="seconds". The time to
+        refit the best one is not part of it.
     n_init: how many of them belong to the start; "auto" learns the number, as for `Optimizer`.
     batch_size: how many candidates are evaluated at once; `n_jobs` processes share their folds.
     init, surrogate: as for `Optimizer`.
@@ -105,7 +114,7 @@ class HeadstartSearchCV(BaseSearchCV):  # type: ignore[misc]
         history: Any = None,
         store: Any = None,
         task: str | None = None,
-        n_trials: int = 20,
+        n_trials: int | None = None,
         *,
         n_init: int | str = 10,
         init: Any = "auto",
@@ -114,6 +123,8 @@ class HeadstartSearchCV(BaseSearchCV):  # type: ignore[misc]
         rename: Mapping[str, str] | None = None,
         fill: Mapping[str, Any] | None = None,
         metric: Any = None,
+        cost: str | None = None,
+        budget: float | str | None = None,
         batch_size: int = 1,
         scoring: Any = None,
         n_jobs: int | None = None,
@@ -148,6 +159,8 @@ class HeadstartSearchCV(BaseSearchCV):  # type: ignore[misc]
         self.rename = rename
         self.fill = fill
         self.metric = metric
+        self.cost = cost
+        self.budget = budget
         self.batch_size = batch_size
         self.random_state = random_state
 
@@ -155,6 +168,7 @@ class HeadstartSearchCV(BaseSearchCV):  # type: ignore[misc]
         """Search, then fit the best candidate on all data if `refit` is set."""
         for name in COUNTS:
             whole(name, getattr(self, name), 1)
+        self._limit = limit = Limit.of(self.n_trials, checked_seconds(self.cost, self.budget), TRIALS)
         store = checked_store(self.store, self.task)
         given, init = sorted_past(self.history, self.init)
         known = recognised(self.estimator) if self.space is None and given is None else None
@@ -170,9 +184,13 @@ class HeadstartSearchCV(BaseSearchCV):  # type: ignore[misc]
             scoring=self.scoring,
             refit=self.refit,
         )
-        surrogate = self.surrogate
+        surrogate, seed = self.surrogate, int(check_random_state(self.random_state).randint(2**31 - 1))
+        n_init = self.n_init if self.n_init == "auto" else limit.rest(whole("n_init", self.n_init, 1))
         if history is None and (store is not None or known is not None):  # there are none yet
             init, surrogate = without_past(init, surrogate)
+            if known is not None and self.init == "auto":
+                n = limit.rest(MOST) if isinstance(n_init, str) else n_init
+                init = known.first(n, _columns(X), seed)
         features = features_of(self.estimator, X, y) if store or has_features(history) else None
         if known is not None and history is not None:
             say_if_unlike([task.features for task in history], features)
@@ -184,14 +202,16 @@ class HeadstartSearchCV(BaseSearchCV):  # type: ignore[misc]
             space,
             history=history,
             init=init,
-            n_init=self.n_init if self.n_init == "auto" else min(whole("n_init", self.n_init, 1), self.n_trials),
+            n_init=n_init,
             surrogate=surrogate,
             acquisition=self.acquisition,
             features=given_features,
             direction="maximize",  # scores: greater is better
-            seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
+            seed=seed,
+            cost=self.cost,
+            budget=self.budget,
         )
-        announce(self._optimizer.about(self.n_trials))
+        announce(self._optimizer.about(limit.trials))
         self._failed: dict[int, str] = {}
         self._from_library = known is not None
         self._recorder: Recorder | None = None
@@ -207,18 +227,14 @@ class HeadstartSearchCV(BaseSearchCV):  # type: ignore[misc]
         finally:
             if self._recorder is not None:
                 self._recorder.close()
-            del (
-                self._optimizer,
-                self._failed,
-                self._recorder,
-                self._from_library,
-            )  # keep fitted objects small and picklable
+            # keep fitted objects small and picklable
+            del self._optimizer, self._failed, self._recorder, self._limit, self._from_library
         return self
 
     def _run_search(self, evaluate_candidates: Callable[..., Results]) -> None:
         opt = self._optimizer
-        while len(opt.trials) < self.n_trials:
-            batch = _ask(opt, min(self.batch_size, self.n_trials - len(opt.trials)))
+        for done in self._limit.counted(self.batch_size):
+            batch = _ask(opt, self._limit.rest(self.batch_size, done))
             if not batch:
                 log.info("the search ends after %d trials: every candidate has been tried", len(opt.trials))
                 break
@@ -226,7 +242,7 @@ class HeadstartSearchCV(BaseSearchCV):  # type: ignore[misc]
             scores = self._scores(evaluate_candidates, batch)
             seconds = (time.monotonic() - began) / len(batch)
             for config, score in zip(batch, scores, strict=True):
-                opt.tell(config, score if np.isfinite(score) else None)
+                opt.tell(config, score if np.isfinite(score) else None, seconds if opt.cost is not None else None)
                 self._record(opt.trials[-1], seconds)
         reasons = list(self._failed.values())
         if len(reasons) == len(opt.trials):
@@ -305,6 +321,11 @@ def _parameter_column(name: str, params: Sequence[Config], *, numeric: bool) -> 
         if name in config:
             column[i] = config[name]
     return column
+
+
+def _columns(X: Any) -> int:
+    shape = np.shape(X)
+    return shape[1] if len(shape) == 2 else 1
 
 
 def _ask(opt: Optimizer, count: int) -> list[Config]:

@@ -36,11 +36,7 @@ def builder(name: str) -> Builder:
         space=lambda: model.space,
         compute=partial(rows, name),
         order=lambda dataset: (len(problems.load(dataset).y), dataset),
-        features=lambda names, seed: (
-            pd.DataFrame(
-                {name: features(model.kind, data.X, data.y) for name in names for data in [sampled(name, seed=seed)]}
-            ).T
-        ),
+        features=lambda names, seed: pd.DataFrame({one: _described(sampled(one, seed=seed), model) for one in names}).T,
         signature=partial(signature, name),
         packages=(*PACKAGES, *({model.package} - set(PACKAGES))),
         sources=lambda names, seed: {"sources": {name: problems.load(name).source for name in names}},
@@ -53,6 +49,11 @@ def _sampled(name: str, *, kind: str, seed: int) -> Dataset:
     return folds.sample(problems.load(name), kind, seed=seed)
 
 
+def _described(data: Dataset, model: Model) -> dict[str, float]:
+    """The meta-features, short enough for the header of a file."""
+    return {name: float(f"{x:.6g}") for name, x in features(model.kind, data.X, data.y).items()}
+
+
 def rows(name: str, dataset: str, *, seed: int = 0) -> list[Row]:
     """All evaluations of a model on one data set, which may also be one that was set aside."""
     model = find(name)
@@ -61,9 +62,8 @@ def rows(name: str, dataset: str, *, seed: int = 0) -> list[Row]:
     columns = parts[0].X_train.shape[1]
     shared = [model.default_for(columns), *core(model, seed=seed)]
     own = configurations(model.space, OWN, rng=np.random.default_rng([seed, crc32(f"{name}/{dataset}".encode())]))
-    stop = model.rounds is not None
     found = [measuring.measure(model, config, parts) for config in shared]
-    found += [measuring.measure(model, config, parts, stop=stop) for config in own]
+    found += [measuring.measure(model, config, parts, stop=True) for config in own]
     empty = dict.fromkeys(model.space)
     return [{"dataset": dataset, **empty, **row} for row in found]
 
@@ -105,4 +105,5 @@ def signature(name: str, seed: int) -> dict[str, Any]:
         "twice_below": folds.SMALL,
         "limit_seconds": measuring.LIMIT,
         "patience": measuring.PATIENCE if model.rounds else None,
+        **({"stopped_on": "the first fold"} if model.rounds else {}),
     }

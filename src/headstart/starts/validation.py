@@ -14,23 +14,26 @@ import math
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 from zlib import crc32
 
 import numpy as np
 
 from headstart._support.arguments import whole
+from headstart._support.display import Picture, Series, card, draw
+from headstart._support.processes import Child
 from headstart._support.progress import Progress, clock
 from headstart._support.threads import one_thread
 from headstart._support.types import Array
 from headstart._support.wording import counted
-from headstart.errors import ArgumentError
+from headstart.errors import ArgumentError, HistoryError
 from headstart.history import History, Task
 from headstart.history.past import past_runs, required
 from headstart.starts.estimates import MOST, Judge, is_searched
 from headstart.starts.learning import number_of
 from headstart.starts.measures import average_rank
+from headstart.starts.over_time import OverTime, over_time
 from headstart.strategies.base import Told
 from headstart.strategies.candidates import Candidates
 from headstart.strategies.names import resolve_strategy, strategy_name
@@ -50,7 +53,7 @@ ESTIMATE = (
 REPEATS = {"rbi": 10, "random": 10}  # random methods are averaged over this many draws
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Evidence:
     """The result of leaving out each task in turn.
 
@@ -58,14 +61,16 @@ class Evidence:
     random: the expectation of random search after 1, 2, … trials, (tasks, most).
     estimated: whether all of them are estimates, because the trials of the tasks were chosen by searches.
     of: how many tasks the history has, of which `tasks` are a random sample; 0 if they are all.
+    time: the same over time, if it was asked for.
     """
 
     tasks: list[str]
-    curves: dict[str, Array] = field(repr=False)
-    random: Array = field(repr=False)
+    curves: dict[str, Array]
+    random: Array
     seed: int = 0
     estimated: bool = False
     of: int = 0
+    time: OverTime | None = None
 
     @property
     def n(self) -> int:
@@ -198,10 +203,38 @@ class Evidence:
         text += estimate
         if other:
             text += f" Of the methods compared, '{other}' did best."
-        return text
+        return text if self.time is None else f"{text} {self.time.summary}"
 
     def __str__(self) -> str:
         return self.summary
+
+    def __repr__(self) -> str:
+        ends = {**self.curves, "random": self.random[:, : self.n]}
+        reached = ", ".join(f"{name} {float(curve[:, -1].mean()):.3f}" for name, curve in ends.items())
+        answer = "helps" if self.helps else "does not show that it helps"
+        return f"Evidence({len(self.tasks)} tasks, after {self.n} trials {reached}; {answer})"
+
+    def to_frame(self) -> pd.DataFrame:
+        """The same as `table`."""
+        return self.table
+
+    def _picture(self) -> Picture:
+        series = []
+        for method, rows in self.table.groupby("method", sort=False):
+            x, y, low, high = (rows[name].tolist() for name in ("trials", "adtm", "low", "high"))
+            series.append(Series(str(method), x, y, low, high, dashed=method == "random"))
+        return Picture(series, x="trials", y="distance to the best")
+
+    def plot(self) -> Any:
+        """The mean distance to a task's best after 1, 2, … trials: a figure of Plotly, or of matplotlib without it."""
+        return draw(self._picture())
+
+    def _repr_html_(self) -> str:
+        marks = sorted({1, min(5, self.n), self.n})
+        curves = {**self.curves, "random": self.random[:, : self.n]}
+        rows = [[name, *(float(curve[:, t - 1].mean()) for t in marks)] for name, curve in curves.items()]
+        header = ["method", *(f"after {t}" for t in marks)]
+        return card(self.summary, header, rows, self._picture())
 
 
 def _first_below(curve: Array, level: float) -> float:
@@ -241,13 +274,15 @@ def evidence(
     space: Any = None,
     rename: Mapping[str, str] | None = None,
     fill: Mapping[str, Any] | None = None,
+    time: bool = False,
 ) -> Evidence:
     """Leave out each task in turn, start it with each method learned from the others, and compare with random search.
 
     history, space, rename, fill: as for `learn`. n: configurations of a start (default: 10, or as many as the space
     has). tasks: how many tasks to use, drawn at random, or "all" (default: all of up to 60, 40 of more). jobs: tasks to
     run in parallel, with any backend of joblib. progress: whether to show an estimate of the time and a progress bar;
-    None shows them on a terminal only. Methods that need meta-features get those of the left-out task.
+    None shows them on a terminal only. Methods that need meta-features get those of the left-out task. time: also
+    compare over time, for which the history must have costs.
     """
     history = required(past_runs(history, space, rename=rename, fill=fill))
     seed = whole("seed", seed, 0)
@@ -260,6 +295,9 @@ def evidence(
     names = [strategy_name(method) for method in methods]
     total, history = len(history), _sampled(history, tasks, seed)
     searched = is_searched(history, np.random.default_rng([seed, 2]))
+    if time and searched:
+        raise HistoryError("the trials of these tasks were chosen by searches, so they cannot be compared over time")
+    by_time = over_time(history, seed, jobs=jobs) if time else None
     work = _all_left_out(history, n, tuple(methods), seed, searched, jobs)
     shown = sys.stderr.isatty() if progress is None else progress
     results = _shown(work, names[0], len(history), total, jobs) if shown else list(work)
@@ -270,6 +308,7 @@ def evidence(
         seed,
         searched,
         total if total > len(history) else 0,
+        by_time,
     )
 
 
@@ -302,7 +341,7 @@ def _all_left_out(
     # One result at a time, for the progress bar; some backends, such as Ray's, can only return whole lists.
     how = "generator" if get_active_backend()[0].supports_return_generator else "list"
     yield from Parallel(n_jobs=jobs, return_as=how)(
-        delayed(_left_out)(history, task, n, methods, seed, searched) for task in rest
+        delayed(Child(_left_out))(history, task, n, methods, seed, searched) for task in rest
     )
 
 

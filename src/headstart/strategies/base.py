@@ -29,12 +29,13 @@ Seed: TypeAlias = int | tuple[int, ...]
 class Told:
     """The trials of the new task: configurations V (k, p) in the order of the trials, and their losses (k,).
 
-    The loss is NaN if the trial failed or is still running. moved: V of proposals off a list of candidates, in whose
-    place a candidate was tried; they must not be proposed again.
+    The loss is NaN if the trial failed or is still running. costs (k,): NaN where unknown; None: all are unknown.
+    moved: V of proposals off a list of candidates, in whose place a candidate was tried; they must not come again.
     """
 
     V: Array
     losses: Array
+    costs: Array | None = None
     moved: Array | None = None
 
     def __post_init__(self) -> None:
@@ -49,7 +50,8 @@ class Told:
 
     def and_(self, v: Array, loss: float = np.nan) -> Told:
         """The same trials and one more."""
-        return Told(np.vstack([self.V, v]), np.append(self.losses, loss), self.moved)
+        costs = None if self.costs is None else np.append(self.costs, np.nan)
+        return Told(np.vstack([self.V, v]), np.append(self.losses, loss), costs, self.moved)
 
     def moving(self, v: Array) -> Told:
         """The same trials; for one of them, the proposal v was moved to a candidate."""
@@ -59,7 +61,7 @@ class Told:
     def known(self) -> Told:
         """The trials that have a loss."""
         there = np.isfinite(self.losses)
-        return Told(self.V[there], self.losses[there])
+        return Told(self.V[there], self.losses[there], None if self.costs is None else self.costs[there])
 
     def __contains__(self, v: object) -> bool:
         return keys(np.asarray(v, dtype=float)[None])[0] in self._keys

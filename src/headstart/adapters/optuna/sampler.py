@@ -12,8 +12,9 @@ import time
 import zlib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
 
 from optuna import Study
 from optuna.distributions import BaseDistribution
@@ -22,22 +23,29 @@ from optuna.storages import BaseStorage
 from optuna.trial import FrozenTrial, TrialState
 
 from headstart._support.arguments import whole
+from headstart._support.display import card
 from headstart._support.log import log
 from headstart.adapters.optuna.attributes import CHANGED, ENDED, ORIGIN, RESERVATION, START, STARTS, WHY, features_in
 from headstart.adapters.optuna.distributions import fitted
 from headstart.adapters.optuna.past import Past
 from headstart.adapters.optuna.reservations import NOTHING, Reservation, free, is_lost, wait_for_turn
 from headstart.adapters.optuna.search import Known, Search, Settings
-from headstart.adapters.optuna.storages import direction_of
-from headstart.adapters.optuna.trials import is_queued
+from headstart.adapters.optuna.storages import describe, direction_of
+from headstart.adapters.optuna.trials import is_queued, seconds_of
 from headstart.adapters.optuna.workers import heartbeat, this_worker
 from headstart.errors import ArgumentError, SpaceError
 from headstart.history import Features
+from headstart.history.shown import picture_of
+from headstart.search.budget import SECONDS, checked_seconds
 from headstart.space import as_space
 from headstart.starts.start import as_start
 from headstart.strategies.names import resolve_strategy
 from headstart.surrogates.base import Acquisition
+from headstart.surrogates.costs import check_acquisition
 from headstart.surrogates.names import resolve_surrogate
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 N_INIT = 10  # trials of a learned start, by default
 
@@ -74,6 +82,9 @@ class HeadstartSampler(BaseSampler):
     seed: by default it is derived from the study's name, so that all workers agree on it.
     independent_sampler: samples parameters that are not known yet (default: at random).
     skip_damaged: leave out past studies and trials that cannot be read, instead of raising an error.
+    cost: "seconds" prefers configurations that gain much in little time, as for `Optimizer`.
+    budget: end the study when its trials have taken this time together: seconds, or text such as "30 min". This implies
+        cost="seconds". A study that is driven with ask and tell is not ended.
     """
 
     def __init__(
@@ -92,6 +103,8 @@ class HeadstartSampler(BaseSampler):
         seed: int | None = None,
         independent_sampler: BaseSampler | None = None,
         skip_damaged: bool = False,
+        cost: str | None = None,
+        budget: float | str | None = None,
     ) -> None:
         self._start = as_start(past) or as_start(init)
         self._past = None if past is None or as_start(past) else Past.of(past, studies, rename, skip_damaged)
@@ -107,7 +120,11 @@ class HeadstartSampler(BaseSampler):
                 f"surrogate={surrogate!r} learns from past runs", "name past studies with {past}, or use surrogate='gp'"
             )
         n_init = n_init or (len(self._start) if self._start is not None else N_INIT)
-        self._settings = Settings(n_init, init, surrogate, Acquisition(acquisition).name)
+        amount = checked_seconds(cost, budget)
+        cost = cost if amount is None else SECONDS
+        self._settings = Settings(n_init, init, surrogate, Acquisition(acquisition).name, cost, amount)
+        if cost is not None:
+            check_acquisition(acquisition)
         self._features = features
         self._space = None if space is None else as_space(space)
         self._fill = dict(fill or {})
@@ -130,6 +147,35 @@ class HeadstartSampler(BaseSampler):
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         vars(self).update(state)
         self._reset()
+
+    def _arguments(self) -> dict[str, Any]:
+        """The sampler's arguments, as far as they are not the defaults; without passwords."""
+        past: Any = None
+        if self._start is not None:
+            past = repr(self._start)
+        elif self._past is not None:
+            runs = [] if self._past.runs is None else [repr(self._past.runs)]
+            past = ", ".join([*(describe(one) for one in self._past.storages), *runs])
+        given = {**asdict(self._settings), "seed": self._seed, "space": self._space}
+        usual = {"init": "auto", "surrogate": "auto", "acquisition": "ei", "seed": None, "space": None}
+        return {"past": past, **{name: x for name, x in given.items() if name not in usual or x is not usual[name]}}
+
+    def __repr__(self) -> str:
+        shown = (f"{name}={value if name == 'past' else repr(value)}" for name, value in self._arguments().items())
+        return f"HeadstartSampler({', '.join(shown)})"
+
+    def _repr_html_(self) -> str:
+        history = None if self._search is None else self._search[2].history
+        rows = [[name, str(value)] for name, value in self._arguments().items()]
+        picture = None if history is None else picture_of(history)
+        return card("HeadstartSampler", ["argument", "value"], rows, picture)
+
+    def to_frame(self) -> pd.DataFrame:
+        """The past runs that the last study learned from, as `History.to_frame`; empty before its first trial."""
+        import pandas as pd
+
+        history = None if self._search is None else self._search[2].history
+        return pd.DataFrame() if history is None else history.to_frame()
 
     def reseed_rng(self) -> None:
         """Reseed the independent sampler. Ours has no generator: its proposals differ by trial number."""
@@ -186,8 +232,20 @@ class HeadstartSampler(BaseSampler):
                 study._storage.set_trial_user_attr(trial._trial_id, CHANGED, changed)
         if state == TrialState.FAIL:
             study._storage.set_trial_system_attr(trial._trial_id, ENDED, True)
+        if self._settings.budget is not None:
+            self._end_if_spent(study, trial, self._settings.budget)
         if self._independent is not None:
             self._independent.after_trial(study, trial, state, values)
+
+    def _end_if_spent(self, study: Study, trial: FrozenTrial, budget: float) -> None:
+        """End the study if its trials, this one included, have taken all of the budget."""
+        others = [t for t in study._storage.get_all_trials(study._study_id, deepcopy=False) if t.number != trial.number]
+        started = trial.datetime_start
+        own = math.nan if started is None else (datetime.now() - started).total_seconds()
+        if math.fsum(s for s in (own, *map(seconds_of, others)) if math.isfinite(s)) >= budget:
+            with suppress(RuntimeError):  # the study is driven with ask and tell
+                study.stop()
+                log.info("the study ends: the budget of %g seconds is spent", budget)
 
     # -- reservations ----------------------------------------------------------------------------------------
 

@@ -46,6 +46,8 @@ class Settings:
     init: Any
     surrogate: Any
     acquisition: str
+    cost: str | None = None
+    budget: float | None = None
 
 
 @dataclass(frozen=True)
@@ -88,6 +90,11 @@ class Search:
         self._optimizer: Optimizer | None = None
         self._learned_from: History | None = None
         self._logged: set[Change | str] = set()
+
+    @property
+    def history(self) -> History | None:
+        """The past runs that were chosen for the study, if any."""
+        return self._history
 
     def is_starting(self, trials: Sequence[FrozenTrial], number: int) -> bool:
         """Whether the trial with this number may try a configuration of the start, given all trials of the study.
@@ -154,7 +161,7 @@ class Search:
             return None
         others = self._others.of(trials, number)
         found = counting(others)
-        told = _told(space, [other.config for other in found], losses(found))
+        told = self._told(space, found)
         starting = len(told) - sum(other.extra for other in others) < self._n_init(space)
         return Seen(space, found, _with_reserved_starts(space, told, found), starting)
 
@@ -164,7 +171,11 @@ class Search:
         if space is None:
             return None
         found = counting(self._others.of(trials, -1))
-        return self._optimizer_for(space), _told(space, [other.config for other in found], losses(found))
+        return self._optimizer_for(space), self._told(space, found)
+
+    def _told(self, space: Space, found: Sequence[Other]) -> Told:
+        costs = np.array([other.seconds for other in found], dtype=float) if self.settings.cost else None
+        return _told(space, [other.config for other in found], losses(found), costs)
 
     def _space(self, trials: Sequence[FrozenTrial]) -> Space | None:
         """The objective's space as far as it is known; this also chooses the history that belongs to it."""
@@ -224,6 +235,8 @@ class Search:
                 acquisition=settings.acquisition,
                 features=known.features,
                 seed=self.seed,
+                cost=settings.cost,
+                budget=settings.budget,
             )
             about = self._optimizer.about()
             if about not in self._logged:
@@ -267,9 +280,9 @@ class Search:
             log.warning("the %s has another search space than the objective; converted:\n%s", what, report(new))
 
 
-def _told(space: Space, configs: Sequence[Params], known: Array) -> Told:
+def _told(space: Space, configs: Sequence[Params], known: Array, costs: Array | None = None) -> Told:
     V, fits, _ = placed(space, configs)
-    return Told(V[fits], known[fits])
+    return Told(V[fits], known[fits], None if costs is None else costs[fits])
 
 
 def _with_reserved_starts(space: Space, told: Told, found: Sequence[Other]) -> Told:
