@@ -42,7 +42,18 @@ def build(commands: Commands) -> None:
         help=f"the history to build ({', '.join(['svm, adaboost, resnet', *MODELS])}), or metric for the distance",
     )
     parser.add_argument(
-        "--history", metavar="NAME", help="metric: the history whose data sets to learn from (default: svm)"
+        "--history",
+        metavar="NAME",
+        help="metric: the history whose data sets to learn from, or its file (default: svm)",
+    )
+    parser.add_argument(
+        "--data",
+        type=Path,
+        metavar="DIR",
+        help="metric: the history's data sets, one file per task: tables (.csv, .tsv, .parquet) or images (.npy)",
+    )
+    parser.add_argument(
+        "--target", metavar="COLUMN", help="metric: column of the tables that holds the classes (default: the last one)"
     )
     add_out(parser, "file to write (default: NAME.parquet, metric.npz)")
     add_jobs(parser, -1)
@@ -60,10 +71,11 @@ def run_build(args: argparse.Namespace) -> None:
     module = builder(args.what)
     if args.what == "metric":
         out = args.out or Path("metric.npz")
-        model = module.build(out, history=args.history or "svm", seed=args.seed, work=args.work, only=args.only)
+        of = {"history": args.history or "svm", "data": args.data, "target": args.target}
+        model = module.build(out, **of, seed=args.seed, work=args.work, only=args.only)
         print(f"wrote {out}: {len(model.embeddings)} data sets, held-out loss {model.curve.held_out.min():.3f}")
         return
-    reject(args, f"is for metric, not for {args.what}", "history")
+    reject(args, f"is for metric, not for {args.what}", "history", "data", "target")
     out = args.out or Path(f"{args.what}.parquet")
     if out.suffix != ".parquet":
         raise ArgumentError(f"{out} must end in .parquet")
@@ -91,7 +103,13 @@ def reproduce(commands: Commands) -> None:
         "--repetitions",
         type=at_least(1),
         metavar="N",
-        help="repetitions of leave-one-out (default: 10, similarities 3; more for random starts)",
+        help="repetitions of leave-one-out (default: 10; more for random starts)",
+    )
+    parser.add_argument(
+        "--starts",
+        nargs="*",
+        metavar="NAME",
+        help="initializations: only Fig. 1, and only these starts (without names: all of them)",
     )
     parser.add_argument(
         "--results", nargs="+", type=Path, metavar="DIR", help="claims: folders that `headstart reproduce` wrote"
@@ -105,7 +123,7 @@ def run_reproduce(args: argparse.Namespace) -> None:
     if args.paper == "claims":
         from headstart.papers import claims
 
-        reject(args, "does not apply to claims", "history", "quick", "repetitions", "seed", *READING)
+        reject(args, "does not apply to claims", "history", "quick", "repetitions", "seed", "starts", *READING)
         out = args.out or Path("claims.md")
         claims.write(args.results or [], out)
         print(f"The page is in {out}, its figures are in {claims.draw(args.results, out)}.")
@@ -116,7 +134,7 @@ def run_reproduce(args: argparse.Namespace) -> None:
     if args.paper == "siamese":
         from headstart.papers import tables
 
-        reject(args, "does not apply to siamese", "history", "repetitions", *READING)
+        reject(args, "does not apply to siamese", "history", "repetitions", "starts", *READING)
         out = args.out or Path("siamese")
         found = paper.run(out, **common)
         tables.aggregate_siamese(found, out, seed=args.seed, quick=args.quick)
@@ -127,6 +145,10 @@ def run_reproduce(args: argparse.Namespace) -> None:
     given = args.history or "svm"
     history, name = history_named(given, reading(args))
     out = args.out or Path(f"{args.paper}-{Path(given).stem}")
+    if args.paper == "initializations":
+        common["starts"] = args.starts
+    else:
+        reject(args, f"is for initializations, not for {args.paper}", "starts")
     print(paper.run(history, out, name=name, repetitions=args.repetitions, **common))
 
 
