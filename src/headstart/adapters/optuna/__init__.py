@@ -21,6 +21,7 @@ search          the next configuration of one study
 sampler         HeadstartSampler
 stuck           trials whose worker died, and how to free them
 queue           enqueue, describe, and the account of how a start ran
+tables          Optuna's TPE on a table of results, to compare with
 """
 
 from __future__ import annotations
