@@ -39,7 +39,7 @@ test: $(VENV)/.dev
 	$(TEST) $(ARGS)
 
 test-exports: $(EXPORTS)/.ready
-	OMP_NUM_THREADS=1 $(EXPORTS)/bin/python -m pytest tests/starts/test_exports.py tests/history/test_imports_live.py "tests/test_docs.py::test_code_runs[docs/others.md]" $(ARGS)
+	OMP_NUM_THREADS=1 $(EXPORTS)/bin/python -m pytest tests/starts/test_exports.py tests/history/test_imports_live.py tests/test_repository.py "tests/test_docs.py::test_code_runs[docs/others.md]" $(ARGS)
 
 lint: $(VENV)/.dev
 	$(PY) -m ruff check .
@@ -62,6 +62,9 @@ claims: $(VENV)/.papers
 
 docs: $(VENV)/.docs
 	$(PY) -m mkdocs build --strict
+
+dist: $(VENV)/.made
+	$(PY) tools/dist.py
 
 clean:
 	rm -rf build dist site demo.png .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
