@@ -47,6 +47,7 @@ def build(commands: Commands) -> None:
         "--work", type=Path, metavar="DIR", help="folder of finished parts, to resume from (default: next to PATH)"
     )
     parser.add_argument("--only", nargs="+", metavar="NAME", help="use only these data sets")
+    add_json(parser, "what was built")
     add_seed(parser)
     parser.set_defaults(run=run_build)
 
@@ -58,14 +59,20 @@ def run_build(args: argparse.Namespace) -> None:
     if args.what == "metric":
         out = args.out or Path("metric.npz")
         model = module.build(out, history=args.history or "svm", seed=args.seed, work=args.work, only=args.only)
-        print(f"wrote {out}: {len(model.embeddings)} data sets, held-out loss {model.curve.held_out.min():.3f}")
+        count, loss = len(model.embeddings), float(model.curve.held_out.min())
+        facts = {"path": str(out), "data_sets": count, "held_out_loss": loss}
+        print(json.dumps(facts) if args.json else f"wrote {out}: {count} data sets, held-out loss {loss:.3f}")
         return
     reject(args, f"is for metric, not for {args.what}", "history")
     out = args.out or Path(f"{args.what}.parquet")
     if out.suffix != ".parquet":
         raise ArgumentError(f"{out} must end in .parquet")
     history = module.build(out, seed=args.seed, jobs=args.jobs, work=args.work, only=args.only)
-    print(f"wrote {out}: {counted(len(history), 'task')}, {counted(sum(map(len, history)), 'evaluation')}")
+    evaluations = sum(map(len, history))
+    if args.json:
+        print(json.dumps({"path": str(out), "tasks": history.tasks, "evaluations": evaluations}))
+    else:
+        print(f"wrote {out}: {counted(len(history), 'task')}, {counted(evaluations, 'evaluation')}")
 
 
 def reproduce(commands: Commands) -> None:
@@ -94,6 +101,7 @@ def reproduce(commands: Commands) -> None:
         "--results", nargs="+", type=Path, metavar="DIR", help="claims: folders that `headstart reproduce` wrote"
     )
     add_jobs(parser, -1)
+    add_json(parser, "the files that were written")
     add_seed(parser)
     parser.set_defaults(run=run_reproduce)
 
@@ -105,7 +113,7 @@ def run_reproduce(args: argparse.Namespace) -> None:
         reject(args, "does not apply to claims", "history", "quick", "repetitions", "seed", *READING)
         out = args.out or Path("claims.md")
         claims.write(args.results or [], out)
-        print(f"The page is in {out}, its figures are in {claims.draw(args.results, out)}.")
+        show_written(args, out, f"The page is in {out}, its figures are in {claims.draw(args.results, out)}.")
         return
     reject(args, f"is for claims, not for {args.paper}", "results")
     common = {"seed": args.seed, "quick": args.quick, "jobs": args.jobs, "progress": True}
@@ -117,14 +125,23 @@ def run_reproduce(args: argparse.Namespace) -> None:
         out = args.out or Path("siamese")
         found = paper.run(out, **common)
         tables.aggregate_siamese(found, out, seed=args.seed, quick=args.quick)
-        print(f"{paper.text(found)}\n\nTables and figures are in {out}.")
+        show_written(args, out, f"{paper.text(found)}\n\nTables and figures are in {out}.")
         return
     from headstart.papers.runs import history_named
 
     given = args.history or "svm"
     history, name = history_named(given, reading(args))
     out = args.out or Path(f"{args.paper}-{Path(given).stem}")
-    print(paper.run(history, out, name=name, repetitions=args.repetitions, **common))
+    show_written(args, out, paper.run(history, out, name=name, repetitions=args.repetitions, **common))
+
+
+def show_written(args: argparse.Namespace, out: Path, text: str) -> None:
+    """The text, or the files that were written as JSON."""
+    if not args.json:
+        print(text)
+        return
+    files = sorted(str(path) for path in out.rglob("*") if path.is_file()) if out.is_dir() else [str(out)]
+    print(json.dumps({"paper": args.paper, "path": str(out), "files": files, "summary": text}, indent=2))
 
 
 def demo(commands: Commands) -> None:
