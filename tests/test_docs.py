@@ -20,7 +20,7 @@ PAGES = sorted([*(ROOT / "docs").rglob("*.md"), ROOT / "README.md"])
 BLOCK = re.compile(
     r"(?:<!-- needs: (?P<needs>[^>]*) -->\n)?"
     r"(?:<!-- first:\n(?P<first>(?:(?!-->).)*?)-->\n)?"  # code that a reader has already, such as the objective
-    r"(?P<indent> *)```(?P<kind>\w*)[^\n]*\n(?P<code>.*?)```",
+    r" *```(?P<kind>\w*)[^\n]*\n(?P<code>.*?)```",
     re.DOTALL,
 )
 KINDS = {"python", "console", "text"}
@@ -56,7 +56,7 @@ def test_blocks_are_of_known_kinds() -> None:
 def test_code_runs(page: Path, tmp_path: Path) -> None:
     code, skipped = [], []
     for block in blocks(page):
-        shown = dedent(block["indent"] + block["code"])
+        shown = dedent(block["code"])
         if missing := lacking(block["needs"]):
             skipped.append(missing)
             continue
