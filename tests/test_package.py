@@ -155,6 +155,6 @@ def test_the_wheel_holds_the_package_and_nothing_else(tmp_path: Path) -> None:
     ours = [name for name in names if not re.match(r"headstart-[^/]+\.dist-info/", name)]
     there = [path for path in PACKAGE.rglob("*") if path.is_file() and "__pycache__" not in path.parts]
     assert sorted(ours) == sorted(f"headstart/{path.relative_to(PACKAGE).as_posix()}" for path in there)
-    assert {Path(name).suffix for name in ours} == {".py", ".parquet", ".html", ".typed"}
+    assert {Path(name).suffix for name in ours} == {".py", ".parquet", ".json", ".html", ".css", ".js", ".typed"}
     about = {name.rpartition("/")[2] for name in set(names) - set(ours)}
     assert about == {"METADATA", "WHEEL", "RECORD", "entry_points.txt", "LICENSE"}

@@ -46,6 +46,8 @@ _HOMES = {
     "Task": "headstart.history",
     "metafeatures": "headstart.datasets.features",
     "embed": "headstart.datasets.embedding",
+    "portfolio": "headstart.library.portfolios",
+    "defaults": "headstart.adapters.defaults",
     "learn": "headstart.starts.learning",
     "Start": "headstart.starts.start",
     "evidence": "headstart.starts.validation",
@@ -54,6 +56,8 @@ _HOMES = {
     "Trial": "headstart.search.trials",
     "minimize": "headstart.search.loop",
     "Result": "headstart.search.loop",
+    "set_verbosity": "headstart._support.log",
+    "get_verbosity": "headstart._support.log",
 }
 _MODULES = {
     "errors": "headstart.errors",
@@ -73,14 +77,18 @@ if TYPE_CHECKING:
     from headstart import library as library
     from headstart import strategies as strategies
     from headstart import surrogates as surrogates
+    from headstart._support.log import get_verbosity as get_verbosity
+    from headstart._support.log import set_verbosity as set_verbosity
     from headstart.adapters import optuna as optuna
     from headstart.adapters import sklearn as sklearn
+    from headstart.adapters.defaults import defaults as defaults
     from headstart.datasets import siamese as siamese
     from headstart.datasets.embedding import embed as embed
     from headstart.datasets.features import metafeatures as metafeatures
     from headstart.history import History as History
     from headstart.history import Store as Store
     from headstart.history import Task as Task
+    from headstart.library.portfolios import portfolio as portfolio
     from headstart.search.loop import Result as Result
     from headstart.search.loop import minimize as minimize
     from headstart.search.optimizer import Optimizer as Optimizer

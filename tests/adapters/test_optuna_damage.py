@@ -16,6 +16,7 @@ import headstart as hs
 
 optuna = pytest.importorskip("optuna", reason="Optuna is not installed")
 
+from headstart.adapters.optuna import account_of  # noqa: E402
 from headstart.adapters.optuna.damage import Damage  # noqa: E402
 from headstart.adapters.optuna.storages import open_storage, place  # noqa: E402
 from past_studies import fill, svm  # noqa: E402
@@ -217,6 +218,20 @@ def test_a_damaged_line_of_a_journal_costs_its_trial(log: Path) -> None:
     history = hs.History.from_optuna(log, skip_damaged=True)
     assert sum(map(len, history)) == 3 * TRIALS - 1
     assert "1 damaged trial" in history.notes[1]
+
+
+def test_the_account_of_a_damaged_study_leaves_out_what_cannot_be_read(database: Path, log: Path) -> None:
+    execute(database, "UPDATE trial_params SET distribution_json = '{' WHERE trial_id = 8")
+    changed(log, lambda lines: parameters_of(lines, 7)[0].update(distribution="nonsense"))
+    for path in (database, log):
+        command = ["check", path.name, "past-1"]
+        one_line(headstart(*command, cwd=path.parent), "leave out what is damaged with --skip-damaged")
+        done = headstart(*command, "--skip-damaged", "--json", cwd=path.parent)
+        assert done.returncode == 1, done.stderr  # no trial comes from a start
+        assert json.loads(done.stdout)["skipped"] == ["1 damaged trial"]
+        found = account_of(str(path), "past-1", skip_damaged=True)
+        assert found.trials == TRIALS - 1
+        assert "skipped 1 damaged trial" in str(found)
 
 
 def test_behind_a_line_that_is_lost_no_number_is_certain(log: Path) -> None:

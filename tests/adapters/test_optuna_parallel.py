@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 import subprocess
 import sys
@@ -23,6 +24,7 @@ optuna = pytest.importorskip("optuna", reason="Optuna is not installed")
 from headstart.adapters.optuna import reservations, workers  # noqa: E402
 from headstart.adapters.optuna.attributes import RESERVATION, WAITING  # noqa: E402
 from headstart.adapters.optuna.reservations import DEATHS, Reservation, is_dead, is_lost, wait_for_turn  # noqa: E402
+from headstart.adapters.optuna.search import Search  # noqa: E402
 from headstart.adapters.optuna.workers import Worker  # noqa: E402
 from past_studies import SPACE, fill, memory, svm  # noqa: E402
 from postgres import server  # noqa: E402
@@ -279,7 +281,7 @@ def test_choosing_has_a_heartbeat(tmp_path: Path) -> None:
     seen = []
 
     class Watching(hs.optuna.HeadstartSampler):
-        def _proposed(self, search, study, trial):
+        def _proposed(self, study, trial):
             with storage.engine.connect() as connection:
                 query = f"SELECT COUNT(*) FROM trial_heartbeats WHERE trial_id = {trial._trial_id}"
                 for _ in range(1000):
@@ -287,7 +289,7 @@ def test_choosing_has_a_heartbeat(tmp_path: Path) -> None:
                         seen.append(trial.number)
                         break
                     time.sleep(0.01)
-            return super()._proposed(search, study, trial)
+            return super()._proposed(study, trial)
 
     optuna.create_study(storage=storage, sampler=Watching(start_of(2))).optimize(svm(1.2), n_trials=2)
     assert seen == [0, 1]
@@ -460,8 +462,8 @@ def test_a_trial_that_was_passed_while_it_chose_proposes_again(monkeypatch: pyte
     start = start_of(3)
 
     class Slow(hs.optuna.HeadstartSampler):
-        def _proposed(self, search, study, trial):
-            proposed = super()._proposed(search, study, trial)
+        def _proposed(self, study, trial):
+            proposed = super()._proposed(study, trial)
             if trial.number == 0 and len(study.get_trials(deepcopy=False)) == 1:
                 other = new_trial(study)
                 study._storage.set_trial_system_attr(other._trial_id, RESERVATION, proposed[0].to_json())
@@ -471,3 +473,95 @@ def test_a_trial_that_was_passed_while_it_chose_proposes_again(monkeypatch: pyte
     study.ask()
     assert Reservation.of(study.trials[0]).config == start.configs[1]
     assert study.trials[0].user_attrs["headstart:start"] == 1
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other processes are looked up in /proc")
+def test_a_young_trial_that_is_passed_because_of_dead_ones_tries_no_start_twice(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Behind two dead processes nobody waits any more, not even for a trial that has only just begun."""
+    start = start_of(3)
+    study = optuna.create_study(sampler=hs.optuna.HeadstartSampler(start))
+    process = Worker(workers._machine() or "", 2**22 + 1, "0")
+    for _ in range(2):
+        study._storage.set_trial_system_attr(new_trial(study)._trial_id, WAITING, process.to_json())
+
+    propose, overtaken = Search.propose, []
+
+    def slowly(search, trials, number, **more):
+        if not overtaken:
+            overtaken.append(number)
+            study.ask()  # another worker's trial: it begins later, and reserves first
+        return propose(search, trials, number, **more)
+
+    monkeypatch.setattr(Search, "propose", slowly)
+    optuna.load_study(
+        study_name=study.study_name, storage=study._storage, sampler=hs.optuna.HeadstartSampler(start)
+    ).ask()
+    young, other = (Reservation.of(trial) for trial in study.trials[2:])
+    assert {young.start, other.start} == {0, 1}
+
+
+# -- behind the start ----------------------------------------------------------------------------------------
+
+
+def behind_the_start(trials: int = 6) -> optuna.Study:
+    """A study whose start is complete, with a few trials of the surrogate."""
+    study = optuna.create_study(study_name="behind", sampler=hs.optuna.HeadstartSampler(start_of(2)))
+    study.optimize(svm(1.2), n_trials=trials)
+    return study
+
+
+def test_behind_the_start_nobody_waits_for_anybody(monkeypatch: pytest.MonkeyPatch) -> None:
+    study = behind_the_start()
+    new_trial(study)  # chooses for ever
+    monkeypatch.setattr(reservations, "PATIENCE", 1000.0)
+    monkeypatch.setattr(reservations.time, "sleep", lambda pause: pytest.fail("waited"))
+    number = study.ask().number
+    assert Reservation.of(study.trials[number]).origin == "surrogate"
+
+
+def test_trials_that_choose_at_the_same_time_get_different_configurations() -> None:
+    """Each knows how many chose before it, but not what: they differ as if they had waited for each other."""
+    study = behind_the_start()
+    alone = [new_trial(study) for _ in range(4)]
+    trials = study.get_trials(deepcopy=False)
+    search = study.sampler._search_for(study)
+    configs = [search.propose(trials, trial.number).config for trial in alone]
+    assert len({tuple(config.items()) for config in configs}) == 4
+    study.sampler = hs.optuna.HeadstartSampler(start_of(2))
+    assert study.sampler._search_for(study).propose(trials, alone[0].number).config == configs[0]
+
+
+def test_in_a_hurry_the_model_chooses_for_several_trials(monkeypatch: pytest.MonkeyPatch) -> None:
+    study = behind_the_start()
+    study.ask()  # another worker's
+    last = new_trial(study)
+    search = study.sampler._search_for(study)
+    optimizer, calls = search._optimizer, []
+    several = optimizer.propose_several
+    monkeypatch.setattr(
+        optimizer, "propose_several", lambda told, n, **more: calls.append(n) or several(told, n, **more)
+    )
+    first, second = (search.propose(study.get_trials(deepcopy=False), last.number, hurried=True) for _ in range(2))
+    assert calls == [2]
+    assert first.config != second.config
+
+
+def test_one_worker_alone_is_never_in_a_hurry_for_its_proposals() -> None:
+    """With one worker, proposals depend on nothing but the trials, however fast the objective is."""
+    study, again = behind_the_start(12), behind_the_start(12)
+    assert study.sampler._pace.evaluating < math.inf
+    assert [trial.params for trial in study.trials] == [trial.params for trial in again.trials]
+
+
+def test_finished_trials_come_in_the_order_in_which_they_finished() -> None:
+    """So that a model which knew the first of them can be extended instead of fitted again."""
+    study = optuna.create_study(sampler=hs.optuna.HeadstartSampler(start_of(3)))
+    first, second, _ = (study.ask() for _ in range(3))
+    for trial, loss in ((second, 2.0), (first, 1.0)):
+        svm()(trial)
+        study.tell(trial, loss)
+    others = reservations.Others("minimize").of(study.get_trials(deepcopy=False), 7)
+    assert [other.loss for other in others[:2]] == [2.0, 1.0]
+    assert math.isnan(others[2].loss)

@@ -18,7 +18,7 @@ optuna = pytest.importorskip("optuna", reason="Optuna is not installed")
 
 from optuna.trial import TrialState  # noqa: E402
 
-from headstart.adapters.optuna.reservations import Reservation, losses, others  # noqa: E402
+from headstart.adapters.optuna.reservations import Others, Reservation, counting, losses  # noqa: E402
 from past_studies import memory, svm  # noqa: E402
 from program import ROOT, headstart, one_line, python  # noqa: E402
 
@@ -232,9 +232,9 @@ def test_failed_trials_are_the_worst_seen_and_pruned_ones_have_no_loss() -> None
     add(0.5, state=TrialState.RUNNING)
     add(0.6, value=-math.inf)
     study.enqueue_trial({"x": 0.7})
-    found = others(study.trials, number=99, direction="maximize")
-    assert [other.config["x"] for other in found] == [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7]
-    assert losses(found).tolist() == pytest.approx([-3.0, -5.0, -3.0, math.nan, math.nan, -3.0, math.nan], nan_ok=True)
+    found = counting(Others("maximize").of(study.trials, number=99))
+    assert [other.config["x"] for other in found] == [0.1, 0.2, 0.3, 0.4, 0.6, 0.5, 0.7]  # finished ones first
+    assert losses(found).tolist() == pytest.approx([-3.0, -5.0, -3.0, math.nan, -3.0, math.nan, math.nan], nan_ok=True)
 
 
 def test_queued_trials_run_as_they_are_and_use_up_no_start() -> None:

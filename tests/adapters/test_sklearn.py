@@ -15,6 +15,7 @@ from sklearn.decomposition import PCA
 from sklearn.exceptions import FitFailedWarning
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
+from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
@@ -22,7 +23,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import headstart as hs
-from headstart.adapters.sklearn import HeadstartSearchCV, read_space, resolve
+from headstart.adapters.sklearn import HeadstartSearchCV, resolve
 from headstart.space import Categorical, Float, Int
 
 # GridSearchCV itself fails these checks.
@@ -164,7 +165,7 @@ def test_it_is_an_error_if_no_candidate_can_be_fitted(iris):
 
 
 def test_spaces_as_randomized_search_takes_them():
-    space = read_space(
+    space = hs.as_space(
         {"C": loguniform(0.1, 10), "tol": uniform(1, 4), "degree": randint(2, 6), "kernel": ["rbf", None]}
     )
     assert space["C"] == Float(0.1, 10, log=True)
@@ -172,7 +173,7 @@ def test_spaces_as_randomized_search_takes_them():
     assert space["degree"] == Int(2, 5)
     assert space["kernel"] == Categorical(["rbf", None])
     with pytest.raises(ValueError, match="'C' is a norm distribution; use uniform"):
-        read_space({"C": norm()})
+        hs.as_space({"C": norm()})
 
 
 def test_a_history_of_ones_own_with_or_without_the_prefix(iris):
@@ -194,7 +195,7 @@ def test_a_history_of_ones_own_with_or_without_the_prefix(iris):
 @pytest.mark.parametrize(
     ("search", "words"),
     [
-        (HeadstartSearchCV(Ridge()), "Ridge has no default search space: .*; pass space= or history="),
+        (HeadstartSearchCV(GaussianNB()), "GaussianNB has no default search space: .*; pass space= or history="),
         (HeadstartSearchCV(SVC(), {"c": Float(0, 1)}), "SVC has no parameter 'c'"),
         (HeadstartSearchCV(SVC(), history="svn"), "svn.*svm"),
         (HeadstartSearchCV(SVC(), history=3), "past runs must be a History.*3"),

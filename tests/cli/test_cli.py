@@ -17,7 +17,7 @@ import headstart as hs
 from headstart.cli import main as cli
 from program import ROOT, environment, headstart, one_line, python
 
-COMMANDS = ("learn", "suggest", "check", "report", "import", "export", "build", "reproduce", "demo")
+COMMANDS = ("learn", "suggest", "list", "check", "report", "import", "export", "build", "reproduce", "demo")
 
 
 @pytest.mark.parametrize(

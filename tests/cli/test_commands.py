@@ -208,7 +208,7 @@ def test_the_authors_folder_is_a_history(shared: Path, tmp_path: Path) -> None:
         (("suggest", "svm", "--target", "y"), "the file that --features names; give both"),
         (
             ("suggest", "svm", "--features", "data.csv"),
-            "name the column that holds the classes with --target (of: a, b, y)",
+            "name the column to predict with --target (of: a, b, y)",
         ),
         (("suggest", "svm", "--features", "data.csv", "--target", "z"), "no column 'z'"),
         (("suggest", "svm", "--features", "none.csv", "--target", "z"), "no file none.csv"),
@@ -279,7 +279,6 @@ def test_check_shows_a_table_sparklines_and_the_verdict(folder: Path) -> None:
 
 
 def test_report_writes_a_page(folder: Path) -> None:
-    pytest.importorskip("plotly", reason="the report needs plotly")
     done = headstart("report", "runs.csv", *CSV, "-n", "3", "-o", "page.html", cwd=folder)
     assert done.returncode == 0, done.stderr
     assert "The page is in page.html" in done.stdout

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
-import shutil
-from contextlib import contextmanager
 
 import numpy as np
 import pandas as pd
@@ -13,9 +12,10 @@ import pytest
 
 import headstart as hs
 from headstart import report
-from headstart.report.content import outliers, scaled_down, side_by_side, slices
+from headstart.report.content import outliers, scaled_down, side_by_side, slices, today
 from headstart.space import Categorical, Float
 from headstart.transfer.models import TaskModels
+from pages import browser, drawn, faults, on_paper, printed, screenshot, wait
 
 EVIL = "<script>alert(1)</script>"
 NAMES = [EVIL, "<b>bold</b> & co", "%{x} %{text}", "</script><h1>out</h1>", "日本語", *(f"task {i}" for i in range(7))]
@@ -39,7 +39,7 @@ def history(seed=0, weight=0.0):
 @pytest.fixture(scope="module")
 def path(tmp_path_factory):
     path = tmp_path_factory.mktemp("report") / "report.html"
-    report.write(history(), path, title=f"my {EVIL} runs", n=4, progress=False)
+    report.write(history(), path, title=f"my {EVIL} runs", source="runs.csv", metric="loss", n=4, progress=False)
     return path
 
 
@@ -98,6 +98,8 @@ def test_the_content_agrees_with_the_library(path):
     assert sum(map(len, found["start"]["serves"])) == len(past)
     assert found["left_out"] == list(past.notes)
     assert sorted(found["heat"]["tasks"]) == sorted(NAMES)
+    assert found["verdict"]["worse"] == [[task, round(by, 4)] for task, by in evidence.harm.items()]
+    assert (found["about"]["source"], found["about"]["metric"]) == ("runs.csv", "loss")
     curve = next(c for c in found["evidence"] if c["method"] == "auto")
     np.testing.assert_allclose(curve["adtm"], evidence.curves["auto"].mean(axis=0), rtol=1e-4)
 
@@ -107,14 +109,50 @@ def content_of(path):
     return json.loads(re.search(r'<script id="data" type="application/json">(.*?)</script>', text, re.DOTALL)[1])
 
 
+def test_the_heat_map_holds_the_start_and_tells_measured_cells_from_predicted_ones(path):
+    heat, past = content_of(path)["heat"], history()
+    rows = {row["start"]: row for row in heat["rows"] if row["start"]}
+    assert sorted(rows) == [1, 2, 3, 4]
+    for row in heat["rows"]:
+        tried = [row["config"] in past.configs(task) for task in heat["tasks"]]
+        assert row["measured"] == [int(x) for x in tried]
+        for j in np.flatnonzero(tried):
+            task = heat["tasks"][j]
+            at = past.configs(task).index(row["config"])
+            assert row["loss"][j] == pytest.approx(past[task].scaled()[at], abs=6e-4)
+    means = [np.mean(row["loss"]) for row in heat["rows"]]
+    assert means == sorted(means, key=lambda x: round(x, 3)) or np.all(np.diff(means) > -2e-3)
+
+
+def test_the_copies_of_the_start_are_the_start(path):
+    copy, start = content_of(path)["start"]["copy"], hs.learn(history(), n=4)
+    assert json.loads(copy["json"]) == start.configs
+    assert ast.literal_eval(copy["python"]) == start.configs
+    queued = []
+
+    class Study:
+        def enqueue_trial(self, params, user_attrs):
+            queued.append((user_attrs["headstart:start"], params))
+
+    exec(copy["optuna"], {"study": Study()})
+    assert queued == list(enumerate(start.configs))
+
+
+def test_the_day_is_the_only_thing_that_changes(monkeypatch):
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "86400")
+    assert today() == "1970-01-02"
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "no number")
+    assert re.fullmatch(r"20\d\d-\d\d-\d\d", today())
+
+
 # -- the file ---------------------------------------------------------------------------------------------------
 
 
 def test_the_page_is_one_small_file_that_loads_nothing(path):
     text = path.read_text(encoding="utf-8")
-    assert path.stat().st_size < 5_000_000
+    assert path.stat().st_size < 300_000
     assert list(path.parent.iterdir()) == [path]
-    outside = re.sub(r'<script id="library".*?</script>', "", text, flags=re.DOTALL)
+    outside = text.replace("http://www.w3.org/2000/svg", "")  # the name of a language, not an address to load
     assert not re.search(r"(?:src|href)\s*=|https?://|@import|url\(", outside)
 
 
@@ -122,15 +160,14 @@ def test_names_cannot_break_out_of_the_script(path):
     text = path.read_text(encoding="utf-8")
     assert EVIL not in text
     assert "<h1>out" not in text
-    assert text.count("</script>") == 3
+    assert text.count("</script>") == 2
     assert content_of(path)["title"] == f"my {EVIL} runs"
 
 
 def test_placeholders_in_names_are_left_alone():
-    found = {"title": "{{library}} {{data}}"}
-    text = report.page(found, b"secret")
-    assert "<title>{{library}} {{data}} ·" in text
-    assert '{"title":"{{library}} {{data}}"}' in text
+    text = report.page({"kind": "history", "title": "{{style}} {{data}}"})
+    assert "<title>{{style}} {{data}} ·" in text
+    assert '"title":"{{style}} {{data}}"}' in text
 
 
 def test_a_path_that_cannot_be_written_fails_first(tmp_path):
@@ -140,61 +177,43 @@ def test_a_path_that_cannot_be_written_fails_first(tmp_path):
 
 # -- the page in a browser --------------------------------------------------------------------------------------
 
-PLOTS = ("evidence", "parallel", "map", "heat", "importance", "slice-0", "slice-1", "slice-2")
+PICTURES = ("evidence", "map", "heat", "importance", "slice-0", "slice-1", "slice-2")
 
 
-@contextmanager
-def browser(path, width, *, dark=False):
-    webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
-    chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
-    if not chromium or not driver:
-        pytest.skip("needs Chromium and its driver: apt-get install chromium chromium-driver")
-    options = webdriver.ChromeOptions()
-    options.binary_location = chromium
-    for flag in ("headless=new", "no-sandbox", "disable-gpu", "enable-unsafe-swiftshader", "no-first-run"):
-        options.add_argument(f"--{flag}")
-    for flag in ("disable-quic", "disable-background-networking", "disable-component-update", "disable-sync"):
-        options.add_argument(f"--{flag}")
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    page = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
-    try:
-        screen = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}
-        page.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
-        theme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
-        page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [theme]})
-        page.get(path.as_uri())
-        wait(page, "return document.body.dataset.drawn === 'yes'")
-        yield page
-        severe = [entry for entry in page.get_log("browser") if entry["level"] == "SEVERE"]
-        assert not severe
-    finally:
-        page.quit()
-
-
-def wait(page, script, seconds=60):
-    from selenium.webdriver.support.ui import WebDriverWait
-
-    return WebDriverWait(page, seconds, poll_frequency=0.1).until(lambda p: p.execute_script(script))
-
-
-@pytest.mark.parametrize(("width", "dark"), [(1280, False), (390, True)])
-def test_all_panels_draw_at_every_width_in_both_themes(path, width, dark):
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_page_looks_right(path, width, dark, tmp_path):
     with browser(path, width, dark=dark) as page:
-        for plot in PLOTS:
-            wait(page, f"return document.querySelector('#{plot} .main-svg') !== null")
-            height, wide = page.execute_script(
-                f"const r = document.querySelector('#{plot} .main-svg').getBoundingClientRect();"
-                "return [r.height, r.width]"
-            )
-            assert height > 90
-            assert wide > 250
+        assert drawn(page) == list(PICTURES)
+        assert faults(page) == []
         assert page.execute_script("return document.documentElement.scrollWidth") <= width  # nothing sticks out
         ink, paper = page.execute_script(
             "const s = getComputedStyle(document.body);"
             "return [s.color, s.backgroundColor].map(c => c.match(/\\d+/g).map(Number))"
         )
         assert (sum(ink) > sum(paper)) == dark
-        assert page.execute_script("return document.querySelectorAll('#parallel canvas').length") > 0
+        screenshot(page, width, tmp_path / f"report-{width}-{'dark' if dark else 'light'}.png")
+
+
+def test_the_printed_page_looks_right(path, tmp_path):
+    with browser(path, 390, dark=True) as page:  # whatever the screen was like
+        on_paper(page)
+        assert drawn(page) == list(PICTURES)
+        assert faults(page) == []
+        printed(page, tmp_path / "report.pdf")
+
+
+def test_every_task_has_its_name_on_the_map(path):
+    with browser(path, 390) as page:
+        labels, rest = page.execute_script(
+            "return [[...document.querySelectorAll('#map text.label')].map(t => t.textContent),"
+            "document.querySelector('#map .rest').textContent]"
+        )
+        assert len(labels) == len(NAMES)
+        for name in NAMES:
+            assert any(name.startswith(label.rstrip("…")) for label in labels) or name in rest
+        titles = page.execute_script("return [...document.querySelectorAll('#map text')].map(t => t.textContent)")
+        assert any("share of pairs ranked differently" in title for title in titles)
 
 
 def test_names_stay_text(path):
@@ -205,40 +224,72 @@ def test_names_stay_text(path):
             page.switch_to.alert  # noqa: B018
         assert page.title.startswith(f"my {EVIL} runs")
         assert page.execute_script("return document.querySelector('h1').textContent") == f"my {EVIL} runs"
-        assert page.execute_script("return document.querySelectorAll('script').length") == 4  # ours and the library
+        assert page.execute_script("return document.querySelectorAll('script').length") == 2
         options = page.execute_script("return [...document.querySelectorAll('#task option')].map(o => o.textContent)")
         assert options[1:] == sorted(NAMES, key=options.index)
         assert set(options[1:]) == set(NAMES)
-        labels = page.execute_script(
-            "return [...document.querySelectorAll('#heat .xtick text')].map(t => t.textContent)"
-        )
-        assert "<script>alert(1…" in labels
+        labels = page.execute_script("return [...document.querySelectorAll('#heat .column')].map(t => t.textContent)")
+        assert "<script>alert(1)<…" in labels
         assert "<b>bold</b> & co" in labels
         assert page.execute_script("return document.querySelectorAll('svg script, svg b, h1').length") == 1
 
 
-def test_hovering_and_choosing(path):
-    from selenium.webdriver.common.action_chains import ActionChains
+def test_keyboard_and_screen_reader_reach_everything(path):
+    """Tab reaches each control in turn, each picture says what it shows, and its numbers are in a table."""
+    from selenium.webdriver.common.by import By
+    from selenium.webdriver.common.keys import Keys
+
+    with browser(path, 1280) as page:
+        reached = []
+        for _ in range(60):
+            page.switch_to.active_element.send_keys(Keys.TAB)
+            reached.append(page.execute_script("return document.activeElement.textContent.trim().slice(0, 20)"))
+        for control in ("1", "4", "Copy as JSON", "Copy as Optuna lines", "As a table"):
+            assert control in reached
+        silent = "return [...document.querySelectorAll('svg')].filter(s => !s.getAttribute('aria-label')).length"
+        assert page.execute_script(silent) == 0
+        assert page.execute_script("return document.querySelectorAll('section:not(.verdict)').length") == (
+            page.execute_script("return document.querySelectorAll('section[aria-labelledby] > h2').length")
+        )
+        figures = page.find_elements(By.CSS_SELECTOR, "figure")
+        for figure in figures:
+            summary = figure.find_element(By.TAG_NAME, "summary")
+            page.execute_script("arguments[0].focus()", summary)
+            summary.send_keys(Keys.ENTER)
+            wait(page, f"return document.querySelector('#{figure.get_attribute('id')} details table') !== null")
+        heat = page.find_element(By.CSS_SELECTOR, "#heat details table")
+        assert "(predicted)" in heat.get_attribute("textContent")
+
+
+def test_choosing_a_configuration_and_a_task(path):
+    from selenium.webdriver.common.by import By
+    from selenium.webdriver.support.ui import Select
+
+    with browser(path, 1280) as page:
+        button = page.find_elements(By.CSS_SELECTOR, "#start button")[1]
+        frame = "return [...document.querySelectorAll('#heat rect.start')].map(r => r.getAttribute('stroke-width'))"
+        before = page.execute_script(frame)
+        page.execute_script("arguments[0].click()", button)
+        assert button.get_attribute("aria-pressed") == "true"
+        assert len(set(page.execute_script(frame))) == 2
+        page.execute_script("arguments[0].click()", button)
+        assert page.execute_script(frame) == before
+        Select(page.find_element(By.ID, "task")).select_by_visible_text("task 3")
+        assert "is the best for it" in page.find_element(By.ID, "details").text
+        point = page.find_element(By.CSS_SELECTOR, "#map .point[data-task='2']")
+        page.execute_script("arguments[0].dispatchEvent(new MouseEvent('click', {bubbles: true}))", point)
+        name = page.execute_script("return document.querySelector('#details b').textContent")
+        assert name == content_of(path)["map"][2]["task"]
+
+
+def test_the_copy_buttons_copy(path):
     from selenium.webdriver.common.by import By
 
     with browser(path, 1280) as page:
-        i = 7
-        page.execute_script("document.getElementById('map').scrollIntoView({block: 'center'})")
-        point = page.find_elements(By.CSS_SELECTOR, "#map .scatterlayer .point")[i]
-        ActionChains(page).move_to_element(point).perform()
-        wait(page, "return document.querySelector('#map .hoverlayer .hovertext') !== null")
-        hovered = page.execute_script("return document.querySelector('#map .hoverlayer .hovertext').textContent")
-        assert "evaluations" in hovered
-        ActionChains(page).click().perform()  # Plotly covers its points with a layer, so click the position
-        name = wait(page, "return document.querySelector('#details b')?.textContent")
-        assert name in hovered
-        assert "is the best for it" in page.find_element(By.ID, "details").text
-
-        row = page.find_elements(By.CSS_SELECTOR, "#start tbody tr")[1]
-        page.execute_script("arguments[0].scrollIntoView({block: 'center'})", row)
-        row.click()
-        assert "picked" in row.get_attribute("class")
-        chosen = page.execute_script("return document.getElementById('parallel').data[0].dimensions[0].constraintrange")
-        assert chosen[0] <= 2 <= chosen[1]
-        row.click()
-        assert "picked" not in row.get_attribute("class")
+        wanted = content_of(path)["start"]["copy"]
+        grab = "window.grabbed = null; navigator.clipboard.writeText = async text => { window.grabbed = text; };"
+        page.execute_script(grab)
+        for kind, button in zip(wanted, page.find_elements(By.CSS_SELECTOR, "button.copy"), strict=True):
+            page.execute_script("window.grabbed = null; arguments[0].click()", button)
+            assert wait(page, "return window.grabbed") == wanted[kind]
+        assert page.find_element(By.CSS_SELECTOR, ".status").text == "Copied as Optuna lines."

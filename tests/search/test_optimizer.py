@@ -641,7 +641,7 @@ def test_a_callback_sees_every_trial_and_can_end_the_search() -> None:
         seen.append(trial)
         return len(seen) == 4
 
-    result = minimize(loss, PLANE, 10, callback=callback, seed=0)
+    result = minimize(loss, PLANE, 10, callbacks=[callback], seed=0)
     assert result.trials == seen
     assert len(seen) == 4
     assert not result.interrupted

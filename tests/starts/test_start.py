@@ -30,13 +30,42 @@ def test_a_start_is_in_native_units_and_says_what_each_configuration_is_good_for
     assert start.method == "li"
 
 
-def test_expected_losses_are_those_of_the_surrogates(start):
-    history = KINDS["mixed, ragged"]
-    past = TaskModels(history, rng=np.random.default_rng([1, 0]))
+def test_a_configuration_serves_the_tasks_on_which_it_is_the_best_of_the_start(start):
+    past = TaskModels(KINDS["mixed, ragged"], rng=np.random.default_rng([1, 0]))
     F = past.responses(MIXED.to_values(start.configs))
-    reached = np.minimum.accumulate(F, axis=0).mean(axis=1)  # a surrogate may promise more than there is: below 0
-    np.testing.assert_allclose(start.expected, np.maximum(reached, 0.0), atol=1e-6)
     assert start.serves == np.bincount(F.argmin(axis=0), minlength=4).tolist()
+
+
+@pytest.mark.parametrize("method", ["auto", "li", "rbi"])
+def test_expected_losses_are_those_on_tasks_left_out(method, monkeypatch):
+    """With as many folds as tasks: what starts learned without a task reach on it."""
+    monkeypatch.setattr("headstart.starts.learning.FOLDS", 6)
+    history = KINDS["mixed, ragged"]
+    models = TaskModels(history, rng=np.random.default_rng([1, 0]))
+    reached = []
+    for t, task in enumerate(history.tasks):
+        without = hs.learn(history.drop(task), n=4, method=method, seed=1, estimate=False)
+        reached.append(np.minimum.accumulate(models.population_responses(without.V)[:, t]))
+    start = hs.learn(history, n=4, method=method, seed=1)
+    np.testing.assert_allclose(start.expected, np.mean(reached, axis=0), atol=1e-6)
+
+
+def test_expected_losses_of_a_method_with_meta_features_use_those_of_the_tasks_left_out(monkeypatch):
+    monkeypatch.setattr("headstart.starts.learning.FOLDS", 6)
+    history = make(FLAT, tasks=6, features=True)
+    start = hs.learn(history, n=2, method="nbi", features=history["task0"].features)
+    scaled = {name: history[name].scaled() for name in history.tasks}
+    reached = []
+    for name in history.tasks:
+        best = hs.learn(history.drop(name), n=1, method="nbi", features=history[name].features, estimate=False)
+        row = int(np.flatnonzero((best.V[0] == history.V).all(axis=1))[0])
+        reached.append(scaled[name][list(history[name].rows).index(row)])
+    assert start.expected[0] == pytest.approx(np.mean(reached), abs=1e-6)
+
+
+def test_a_single_task_cannot_be_left_out():
+    assert hs.learn(make(FLAT, tasks=1), n=2).expected == []
+    assert hs.learn(make(FLAT, tasks=3), n=2, estimate=False).expected == []
 
 
 def test_the_same_seed_gives_the_same_start(start):

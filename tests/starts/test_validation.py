@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 import headstart as hs
+from headstart._support.progress import Progress
 from headstart.history.history import build
+from headstart.starts import validation
 from headstart.starts.validation import expected_random
 from histories import FLAT, make
 
@@ -174,3 +176,57 @@ def test_bad_requests_are_rejected():
         hs.evidence(history, methods=())
     with pytest.raises(ValueError, match="no strategy 'best'"):
         hs.evidence(history, methods=("best",))
+
+
+# -- many tasks ----------------------------------------------------------------------------------------------
+
+
+def test_a_sample_of_tasks_stands_for_many_and_says_so():
+    history = similar(tasks=20)
+    found = hs.evidence(history, n=3, methods=("rbi",), tasks=6)
+    assert len(found.tasks) == 6
+    assert found.tasks == [name for name in history.tasks if name in found.tasks]
+    assert "on 6 of 20 tasks, drawn at random, each left out in turn." in found.summary
+    alone = hs.evidence(history.only(found.tasks), n=3, methods=("rbi",))
+    np.testing.assert_array_equal(found.curves["rbi"], alone.curves["rbi"])
+    np.testing.assert_array_equal(found.random, alone.random)
+    assert found.tasks != hs.evidence(history, n=3, methods=("rbi",), tasks=6, seed=1).tasks
+
+
+def test_all_tasks_are_used_where_there_are_few_or_where_that_is_wanted(monkeypatch):
+    history = similar(tasks=8)
+    whole = hs.evidence(history, n=3, methods=("rbi",))
+    monkeypatch.setattr(validation, "MANY", 7)
+    monkeypatch.setattr(validation, "SAMPLE", 5)
+    assert len(hs.evidence(history, n=3, methods=("rbi",)).tasks) == 5
+    again = hs.evidence(history, n=3, methods=("rbi",), tasks="all")
+    assert again.tasks == history.tasks
+    assert again.summary == whole.summary
+    assert "drawn at random" not in whole.summary
+
+
+@pytest.mark.parametrize("tasks", ["some", 2, 0, 3.5])
+def test_a_senseless_number_of_tasks_is_refused(tasks):
+    with pytest.raises(hs.errors.ArgumentError, match="tasks"):
+        hs.evidence(similar(tasks=5), n=3, methods=("rbi",), tasks=tasks)
+
+
+def test_an_estimate_of_the_time_comes_first_and_results_as_they_come(capsys, monkeypatch):
+    notes = []
+    advance = Progress.advance
+    monkeypatch.setattr(Progress, "advance", lambda self, **more: notes.append(more) or advance(self, **more))
+    found = hs.evidence(similar(tasks=8), n=3, methods=("rbi",), tasks=4, progress=True)
+    assert capsys.readouterr().err.startswith("leaving out 4 of 8 tasks in turn, about 0:00:0")
+    last = f"so far rbi {found.curves['rbi'][:, -1].mean():.3f}, random {found.random[:, 2].mean():.3f}"
+    assert len(notes) == 4
+    assert notes[-1] == {"note": last}
+
+
+def test_by_default_a_small_space_is_tried_whole():
+    space = hs.Space({"kind": hs.Categorical(["a", "b", "c"])})
+    V = np.array([[0.0], [1.0], [2.0]])
+    names = np.repeat([f"t{i}" for i in range(4)], 3)
+    history = build(space, tasks=names, V=np.tile(V, (4, 1)), losses=np.tile([1.0, 0.0, 2.0], 4))
+    assert hs.evidence(history, methods=("rbi",)).n == 3
+    with pytest.raises(hs.errors.ArgumentError, match="only 3 configurations"):
+        hs.evidence(history, n=4, methods=("rbi",))

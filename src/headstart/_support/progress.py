@@ -67,9 +67,11 @@ class Progress:
         )
         self._id = self._bar.add_task(label, total=total, note="")
         self._last_line = time.monotonic()
+        self._last_note = ""
 
-    def advance(self, steps: int = 1, note: str = "") -> None:
-        """Count steps as done. note: the name or the result of the latest one."""
+    def advance(self, steps: int = 1, note: str = "", *, lasting: bool = False) -> None:
+        """Count steps as done. note: the name or the result of the latest one. lasting: show it after the end, too."""
+        self._last_note = printable(note) if lasting else ""
         self._bar.update(self._id, advance=steps, note=printable(note))
         if not self._live and time.monotonic() - self._last_line >= INTERVAL:
             self._last_line = time.monotonic()
@@ -82,7 +84,7 @@ class Progress:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
     ) -> None:
-        self._bar.update(self._id, note="")
+        self._bar.update(self._id, note=self._last_note)
         self._bar.stop_task(self._id)
         self._bar.stop()
         if not self._live and self._bar.tasks[0].completed:
@@ -92,14 +94,15 @@ class Progress:
         """One line for a log: `training 12/40, 0:00:31, about 0:01:12 left, wine`."""
         task = self._bar.tasks[0]
         steps = f"{task.completed:.0f}" if task.total is None else f"{task.completed:.0f}/{task.total:.0f}"
-        parts = [f"{task.description} {steps}".strip(), _clock(task.elapsed or 0.0)]
+        parts = [f"{task.description} {steps}".strip(), clock(task.elapsed or 0.0)]
         if task.stop_time is None and task.time_remaining:
-            parts.append(f"about {_clock(task.time_remaining)} left")
+            parts.append(f"about {clock(task.time_remaining)} left")
         self._stream.write(", ".join([*parts, *filter(None, [task.fields["note"]])]) + "\n")
         self._stream.flush()
 
 
-def _clock(seconds: float) -> str:
+def clock(seconds: float) -> str:
+    """Seconds as hours, minutes and seconds: 0:01:12."""
     return str(timedelta(seconds=round(seconds)))
 
 

@@ -5,7 +5,7 @@ May import: `library` and below; each optional library is imported by its own ad
 
 configspace   a Space as a ConfigSpace.ConfigurationSpace
 optuna        a sampler, past studies as a History, a start queued in a study, a Space as distributions
-sklearn       HeadstartSearchCV
+sklearn       HeadstartSearchCV; defaults: an estimator set to what the library's runs support
 ray, flaml, syne_tune, hyperopt, ax
               a Space as theirs; they take a start as `start.points("ray")` and so on
 smac          a start as the initial design

@@ -6,17 +6,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, is_classifier
-from sklearn.svm import SVC
+from sklearn.base import BaseEstimator, is_classifier, is_regressor
 
-from headstart import library
 from headstart._support.log import log
-from headstart._support.wording import closest
-from headstart.datasets.features import FEATURE_NAMES, metafeatures
-from headstart.errors import ArgumentError, HistoryError, SpaceError
+from headstart.adapters.known import metric_for, recognised
+from headstart.adapters.steps import check_names, prefix_of
+from headstart.datasets.features import FEATURE_NAMES
+from headstart.errors import HistoryError
 from headstart.history import History, Store
 from headstart.history.past import past_runs, required
-from headstart.space import Categorical, Float, Int, Space, as_space
+from headstart.library.models import CLASSIFICATION, REGRESSION, features
+from headstart.space import Space, as_space
 
 # -- the search space and the past runs ------------------------------------------------------------------------
 
@@ -29,19 +29,25 @@ def resolve(
     *,
     rename: Mapping[str, str] | None = None,
     fill: Mapping[str, Any] | None = None,
+    scoring: Any = None,
+    refit: Any = True,
 ) -> tuple[Space, History | None]:
-    """The search space and the past runs, both with the names of the estimator's parameters."""
+    """The search space and the past runs, both with the names of the estimator's parameters.
+
+    scoring, refit: as for `GridSearchCV`; they decide which metric of the library's history is used, if it is.
+    """
     if space is None:
         if history is None:
-            default = library.load("svm")
-            prefix = _svc_prefix(estimator)
+            known = recognised(estimator)
+            history, prefix = known.history(metric_for(known.model, scoring, refit)), known.prefix
+            plain = known.model.space if history is None else history.space
         else:
-            default = required(past_runs(history, rename=rename))
-            prefix = _prefix(estimator, default.space)
-        found, history, rename = _prefixed(default, prefix).space, default, None
+            history = required(past_runs(history, rename=rename))
+            prefix, plain = prefix_of(estimator, history.space), history.space
+        found, rename = plain.renamed({name: prefix + name for name in plain}), None
     else:
-        found = read_space(space)
-        _check_names(estimator, found)
+        found = as_space(space)
+        check_names(estimator, found)
     past = [one for one in (history, store) if one is not None]
     return found, _past(estimator, past, found, rename, fill) if past else None
 
@@ -102,81 +108,6 @@ def model_name(estimator: BaseEstimator, space: Space) -> str:
     return type(step).__name__
 
 
-# -- the names of parameters -----------------------------------------------------------------------------------
-
-
-def _steps(estimator: BaseEstimator) -> dict[str, Any]:
-    """The estimator itself with the prefix "", and every nested estimator with its prefix "step__"."""
-    # scikit-learn itself recognises estimators by this method, since they need not inherit from BaseEstimator
-    nested = {f"{name}__": value for name, value in estimator.get_params().items() if hasattr(value, "get_params")}
-    return {"": estimator, **nested}
-
-
-def _svc_prefix(estimator: BaseEstimator) -> str:
-    """The prefix of the support vector machine: "" for the estimator itself, "svc__" for a step."""
-    found = [prefix for prefix, step in _steps(estimator).items() if isinstance(step, SVC)]
-    if not found:
-        raise ArgumentError(
-            f"{type(estimator).__name__} has no default search space: the library has one only for an SVC, alone or in "
-            "a pipeline",
-            "pass {space} or {history}",
-        )
-    if len(found) > 1:
-        raise ArgumentError(f"the estimator has {len(found)} SVCs: {_listed(found)}", "pass {space} with full names")
-    return found[0]
-
-
-def _prefix(estimator: BaseEstimator, space: Space) -> str:
-    """The prefix with which the estimator has all of the space's parameters."""
-    steps = _steps(estimator)
-    found = [prefix for prefix, step in steps.items() if set(space) <= set(step.get_params())]
-    if not found:
-        _check_names(estimator, space)
-    if len(found) > 1 and found[0] != "":
-        raise ArgumentError(
-            f"several steps have the history's parameters: {_listed(found)}", "pass {space} with full names"
-        )
-    return found[0]
-
-
-def _listed(prefixes: Sequence[str]) -> str:
-    return ", ".join(prefix.removesuffix("__") for prefix in prefixes)
-
-
-def _check_names(estimator: BaseEstimator, space: Space) -> None:
-    known = estimator.get_params()
-    for name in space:
-        if name not in known:
-            hint = closest(name, sorted(known))
-            raise SpaceError(f"{type(estimator).__name__} has no parameter {name!r}{hint}")
-
-
-def _prefixed(history: History, prefix: str) -> History:
-    return history.renamed({name: prefix + name for name in history.space}) if prefix else history
-
-
-def read_space(space: Any) -> Space:
-    """A space from anything that `as_space` takes, or from a dict as for `RandomizedSearchCV`."""
-    if isinstance(space, Mapping) and not isinstance(space, Space):
-        return as_space({name: _parameter(name, entry) for name, entry in space.items()})
-    return as_space(space)
-
-
-def _parameter(name: str, entry: Any) -> Any:
-    """A list as choices, and SciPy's uniform, loguniform and randint as ranges; anything else is left to `as_space`."""
-    if isinstance(entry, (list, tuple, np.ndarray)):
-        return Categorical(np.asarray(entry).tolist() if isinstance(entry, np.ndarray) else list(entry))
-    if not hasattr(entry, "dist"):  # SciPy's frozen distributions have no public class to test for
-        return entry
-    low, high = entry.support()
-    kind = entry.dist.name
-    if kind == "randint":
-        return Int(int(low), int(high))
-    if kind in ("uniform", "loguniform", "reciprocal"):
-        return Float(float(low), float(high), log=kind != "uniform")
-    raise SpaceError(f"{name!r} is a {kind} distribution", "use uniform, loguniform or randint")
-
-
 # -- meta-features ---------------------------------------------------------------------------------------------
 
 
@@ -187,10 +118,11 @@ def has_features(history: History | None) -> bool:
 
 def features_of(estimator: BaseEstimator, X: Any, y: Any) -> dict[str, float] | None:
     """The data set's meta-features; None if they cannot be computed."""
-    if not is_classifier(estimator) or y is None:
+    kind = CLASSIFICATION if is_classifier(estimator) else REGRESSION if is_regressor(estimator) else None
+    if kind is None or y is None:
         return None
     try:
-        return metafeatures(X, y)
+        return features(kind, X, y)
     except (TypeError, ValueError) as error:  # such as texts; if X or y is invalid, scikit-learn will say so
         log.info("starting without meta-features: %s", error)
         return None

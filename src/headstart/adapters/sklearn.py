@@ -1,8 +1,8 @@
 """A scikit-learn search object that starts from past runs.
 
 `HeadstartSearchCV` is a `BaseSearchCV`, so scikit-learn does everything around the search: splitting, scoring, metadata
-routing, refitting, `cv_results_` and cloning. The candidates come one by one from an `Optimizer`. A support vector
-machine needs neither a space nor a history, because the library has both.
+routing, refitting, `cv_results_` and cloning. The candidates come one by one from an `Optimizer`. The models of the
+library (`headstart.library.models`) need neither a space nor a history, because the library has both.
 """
 
 from __future__ import annotations
@@ -21,15 +21,16 @@ from sklearn.utils import check_random_state
 
 from headstart._support.arguments import whole
 from headstart._support.log import announce, log
+from headstart.adapters.checks import check_data, say_if_unlike
 from headstart.adapters.estimators import (
     about,
     features_of,
     has_features,
     plain_names,
-    read_space,
     resolve,
     short_names,
 )
+from headstart.adapters.known import recognised
 from headstart.errors import ArgumentError, ExhaustedError
 from headstart.history.store import Recorder
 from headstart.search.loop import checked_store
@@ -37,7 +38,7 @@ from headstart.search.optimizer import Optimizer, sorted_past, without_past
 from headstart.search.trials import Trial
 from headstart.space import Config
 
-__all__ = ["HeadstartSearchCV", "read_space", "resolve", "with_failures"]
+__all__ = ["HeadstartSearchCV", "resolve", "with_failures"]
 
 Results = dict[str, Any]
 
@@ -59,11 +60,12 @@ class HeadstartSearchCV(BaseSearchCV):  # type: ignore[misc]
     """Search over an estimator's parameters with cross-validation, starting from past runs.
 
     estimator: any scikit-learn estimator or pipeline.
-    space: the search space: a Space (or anything that `as_space` takes) with the names of the estimator's parameters
-        ("svc__C" in a pipeline), or a dict as for `RandomizedSearchCV`, of lists and of SciPy's uniform, loguniform and
-        randint distributions. None: the history's space.
+    space: the search space: a Space, or anything that `as_space` takes, such as the dict of lists and distributions
+        for `RandomizedSearchCV`, with the names of the estimator's parameters ("svc__C" in a pipeline). None: the
+        history's space.
     history: past runs, in any form that `hs.learn` takes. Their names may lack the prefix of the pipeline's step. None:
-        no past runs, except that an SVC without a space gets the library's `svm`.
+        no past runs; but if there is no space either, those of the library, for a model that it knows, alone or as a
+        step. Their metric is the one that matches `scoring`.
     store: a `Store`, or where it is, such as "runs.db". Its runs of the same model are past runs, too, and every trial
         of this search is added to it under the name `task`. It need not exist yet.
     task: the name of the data set, for the store.
@@ -149,11 +151,25 @@ class HeadstartSearchCV(BaseSearchCV):  # type: ignore[misc]
             whole(name, getattr(self, name), 1)
         store = checked_store(self.store, self.task)
         given, init = sorted_past(self.history, self.init)
-        space, history = resolve(self.estimator, self.space, given, store, rename=self.rename, fill=self.fill)
+        known = recognised(self.estimator) if self.space is None and given is None else None
+        if known is not None:
+            check_data(known, self.estimator, X, y)
+        space, history = resolve(
+            self.estimator,
+            self.space,
+            given,
+            store,
+            rename=self.rename,
+            fill=self.fill,
+            scoring=self.scoring,
+            refit=self.refit,
+        )
         surrogate = self.surrogate
-        if store is not None and history is None:  # it holds nothing yet
+        if history is None and (store is not None or known is not None):  # there are none yet
             init, surrogate = without_past(init, surrogate)
         features = features_of(self.estimator, X, y) if store or has_features(history) else None
+        if known is not None and history is not None:
+            say_if_unlike([task.features for task in history], features)
         self._optimizer = Optimizer(
             space,
             history=history,
@@ -167,6 +183,7 @@ class HeadstartSearchCV(BaseSearchCV):  # type: ignore[misc]
         )
         announce(self._optimizer.about(self.n_trials))
         self._failed: dict[int, str] = {}
+        self._from_library = known is not None
         self._recorder: Recorder | None = None
         if store is not None:
             attributes = about(self.estimator, space, self.scoring, self.refit, features)
@@ -180,7 +197,12 @@ class HeadstartSearchCV(BaseSearchCV):  # type: ignore[misc]
         finally:
             if self._recorder is not None:
                 self._recorder.close()
-            del self._optimizer, self._failed, self._recorder  # keep fitted objects small and picklable
+            del (
+                self._optimizer,
+                self._failed,
+                self._recorder,
+                self._from_library,
+            )  # keep fitted objects small and picklable
         return self
 
     def _run_search(self, evaluate_candidates: Callable[..., Results]) -> None:
@@ -219,7 +241,10 @@ class HeadstartSearchCV(BaseSearchCV):  # type: ignore[misc]
             if self.error_score == "raise" or not str(error).strip().startswith("All the"):
                 raise
             begin = len(self._optimizer.trials)
-            self._failed.update((begin + i, str(error).strip()) for i in range(len(batch)))
+            reason = str(error).strip()
+            if self._from_library and not begin:  # its configurations are valid, so the rest would fail as well
+                raise ArgumentError(f"the estimator cannot be fitted: {reason.splitlines()[-1]}") from error
+            self._failed.update((begin + i, reason) for i in range(len(batch)))
             return [np.nan] * len(batch)
         scores: Sequence[float] = results[f"mean_test_{_metric(self.refit, results)}"][-len(batch) :]
         return scores

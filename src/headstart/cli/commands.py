@@ -23,6 +23,7 @@ from headstart.cli.options import (
     add_number,
     add_out,
     add_seed,
+    add_tasks,
     at_least,
     command,
     data_features,
@@ -30,7 +31,9 @@ from headstart.cli.options import (
     reading,
     reject,
 )
+from headstart.cli.shipped import as_python, suggested_by_name
 from headstart.errors import ArgumentError
+from headstart.history.reading import Reading
 
 if TYPE_CHECKING:
     from headstart.cli.options import Commands
@@ -69,7 +72,8 @@ def suggest(commands: Commands) -> None:
         commands,
         "suggest",
         "print which configurations to try first, from a start file or directly from a history",
-        "headstart suggest start.json -n 5\n  headstart suggest svm -n 5 --features data.csv --target y",
+        "headstart suggest start.json -n 5\n  headstart suggest svm -n 5 --features data.csv --target y\n"
+        "  headstart suggest random-forest-classification -n 1 --python",
     )
     add_history(parser, "a start file that `headstart learn` wrote, or ")
     parser.add_argument(
@@ -77,19 +81,32 @@ def suggest(commands: Commands) -> None:
     )
     add_method(parser, "strategy, if the start is learned from a history")
     add_data(parser)
-    add_json(parser, "the configurations")
+    parser.add_argument("--metric", metavar="NAME", help="shipped histories: the metric to be good at, such as auc")
+    form = parser.add_mutually_exclusive_group()
+    add_json(form, "the configurations")
+    form.add_argument("--python", action="store_true", help="print one line of Python per configuration")
     add_seed(parser)
     parser.set_defaults(run=run_suggest)
 
 
 def run_suggest(args: argparse.Namespace) -> None:
     from headstart.history.sources import is_start
+
+    if is_start(args.history):
+        start = _from_file(args)
+    else:
+        start = suggested_by_name(args, data_features(args)) or learned(args, args.n or 5)
+    if args.python:
+        print(as_python(args.history, start))
+    else:
+        show_start(start, as_json=args.json)
+
+
+def _from_file(args: argparse.Namespace) -> Start:
     from headstart.starts.start import Start
 
-    if not is_start(args.history):
-        show_start(learned(args, args.n or 5), as_json=args.json)
-        return
-    reject(args, f"applies to a history, but {args.history} is a start file", "method", "seed", "also", *READING)
+    why = f"applies to a history, but {args.history} is a start file"
+    reject(args, why, "method", "seed", "also", "metric", *READING)
     start = Start.load(args.history)
     if args.n is not None:
         start = start.first(args.n)
@@ -100,7 +117,7 @@ def run_suggest(args: argparse.Namespace) -> None:
             "to use the features of the data set, give the history instead",
             file=sys.stderr,
         )
-    show_start(start, as_json=args.json)
+    return start
 
 
 def check(commands: Commands) -> None:
@@ -113,7 +130,7 @@ def check(commands: Commands) -> None:
     )
     add_history(parser)
     parser.add_argument("study", nargs="?", help="check this study of the Optuna storage")
-    add_number(parser, "-n", 10, "number of configurations")
+    add_number(parser, "-n", 10, "number of configurations", fewer=", or all that the space has")
     parser.add_argument(
         "--methods",
         nargs="+",
@@ -121,6 +138,7 @@ def check(commands: Commands) -> None:
         metavar="NAME",
         help="strategies to compare; the first one decides the answer (default: auto li rbi)",
     )
+    add_tasks(parser)
     add_jobs(parser, 1)
     add_json(parser)
     add_seed(parser)
@@ -132,7 +150,7 @@ def run_check(args: argparse.Namespace) -> int:
         return run_check_study(args)
     from headstart.starts.validation import evidence
 
-    found = evidence(history_of(args), n=args.n, methods=args.methods, seed=args.seed, jobs=args.jobs)
+    found = evidence(history_of(args), n=args.n, methods=args.methods, seed=args.seed, tasks=args.tasks, jobs=args.jobs)
     if args.json:
         answer = {"helps": found.helps, "summary": found.summary, "method": found.method, "outliers": found.outliers}
         print(json.dumps({**answer, "table": found.table.to_dict("records")}))
@@ -144,8 +162,10 @@ def run_check(args: argparse.Namespace) -> int:
 def run_check_study(args: argparse.Namespace) -> int:
     from headstart.adapters.optuna import account_of
 
-    reject(args, f"does not apply to the study {args.study}", "methods", "n", "jobs", "seed", "also", *READING)
-    found = account_of(args.history, args.study)
+    others = [name for name in READING if name != "skip_damaged"]
+    unused = ("methods", "n", "tasks", "jobs", "seed", "also", *others)
+    reject(args, f"does not apply to the study {args.study}", *unused)
+    found = account_of(args.history, args.study, skip_damaged=args.skip_damaged)
     print(json.dumps(found.to_json(), indent=2) if args.json else found)
     return 0 if found.planned and found.ran >= found.planned else 1
 
@@ -154,14 +174,17 @@ def report(commands: Commands) -> None:
     parser = command(
         commands,
         "report",
-        "write an interactive page about a history: whether it helps, what was learned, how similar its tasks are",
-        "headstart report svm -o report.html",
+        "write an interactive page about a history: whether it helps, what was learned, how similar its tasks are; or "
+        "about one study of an Optuna storage: what its start was worth, what it follows, what comes next",
+        "headstart report svm -o report.html\n  headstart report sqlite:///runs.db churn-november",
     )
     add_history(parser)
+    parser.add_argument("study", nargs="?", help="write the page about this study of the Optuna storage")
     add_out(parser, "page to write (default: report.html)", Path("report.html"))
     parser.add_argument("--title", metavar="TEXT", help="heading of the page (default: the name of the history)")
-    add_number(parser, "-n", 10, "number of configurations in the start")
+    add_number(parser, "-n", 10, "number of configurations in the start", fewer=", or all that the space has")
     add_method(parser)
+    add_tasks(parser)
     add_jobs(parser, 1)
     add_json(parser, "the content of the page")
     add_seed(parser)
@@ -172,13 +195,51 @@ def run_report(args: argparse.Namespace) -> None:
     from headstart import report
     from headstart.cli import terminal
 
+    if args.study is not None:
+        run_report_study(args)
+        return
     history = history_of(args)
     title = args.title or Path(args.history).name
-    content = report.write(history, args.out, title=title, n=args.n, method=args.method, seed=args.seed, jobs=args.jobs)
+    source = ", ".join(map(without_password, [args.history, *args.also]))
+    metric = args.value if args.value != Reading.value else str(history.info.get("metric", ""))
+    content = report.write(
+        history,
+        args.out,
+        title=title,
+        source=source,
+        metric=metric,
+        n=args.n,
+        method=args.method,
+        seed=args.seed,
+        jobs=args.jobs,
+        tasks=args.tasks,
+    )
     if args.json:
         print(json.dumps(content))
         return
     terminal.say(content["verdict"]["summary"], good=content["verdict"]["helps"])
+    print(f"The page is in {args.out}; open it in a browser.")
+
+
+def without_password(history: str) -> str:
+    """The name of a history for others to read: the URL of a database may hold a password."""
+    if "://" not in history:
+        return history
+    from headstart.adapters.optuna.databases import hidden
+
+    return hidden(history)
+
+
+def run_report_study(args: argparse.Namespace) -> None:
+    from headstart import report
+    from headstart.cli import terminal
+
+    reject(args, f"does not apply to the study {args.study}", "method", "n", "jobs", "seed", "also", *READING)
+    content = report.write_study(args.history, args.study, args.out, title=args.title or "")
+    if args.json:
+        print(json.dumps(content))
+        return
+    terminal.say(f"{content['verdict']['headline']} {content['verdict']['says']}")
     print(f"The page is in {args.out}; open it in a browser.")
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TextIO, cast
 
 from headstart import __version__
 from headstart._support.wording import closest, counted, printable
-from headstart.cli import commands, research
+from headstart.cli import commands, research, shipped
 from headstart.cli.options import option_names
 from headstart.cli.terminal import Escaped
 from headstart.errors import HeadstartError
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 COMMANDS: tuple[Callable[[Commands], None], ...] = (
     commands.learn,
     commands.suggest,
+    shipped.list_,
     commands.check,
     commands.report,
     commands.import_,

@@ -48,7 +48,7 @@ def reject(args: argparse.Namespace, why: str, *names: str) -> None:
 # -- options of one kind ---------------------------------------------------------------------------------------
 
 
-def add_json(parser: argparse.ArgumentParser, what: str = "the answer") -> None:
+def add_json(parser: argparse._ActionsContainer, what: str = "the answer") -> None:
     parser.add_argument("--json", action="store_true", help=f"print {what} as JSON")
 
 
@@ -67,10 +67,17 @@ def add_jobs(parser: argparse.ArgumentParser, default: int) -> None:
     )
 
 
-def add_number(parser: argparse.ArgumentParser, flag: str, default: int, text: str, *, low: int = 1) -> None:
-    """An option for a whole number of at least `low`."""
-    help = f"{text} (default: {default})"
-    parser.add_argument(flag, type=at_least(low), default=default, metavar="N", help=help)
+def add_tasks(parser: argparse.ArgumentParser) -> None:
+    help = "tasks to leave out, drawn at random, or all (default: all of up to 60, 40 of more)"
+    parser.add_argument("--tasks", type=_tasks, metavar="N", help=help)
+
+
+def add_number(
+    parser: argparse.ArgumentParser, flag: str, default: int, text: str, *, low: int = 1, fewer: str = ""
+) -> None:
+    """An option for a whole number of at least `low`. fewer: when the default is smaller; it is None then."""
+    help = f"{text} (default: {default}{fewer})"
+    parser.add_argument(flag, type=at_least(low), default=None if fewer else default, metavar="N", help=help)
 
 
 def add_seed(parser: argparse.ArgumentParser) -> None:
@@ -93,6 +100,10 @@ def _jobs(text: str) -> int:
     if (number := _parsed(text)) == 0:
         raise argparse.ArgumentTypeError("must not be 0; -1 is one process per core")
     return number
+
+
+def _tasks(text: str) -> int | str:
+    return text if text == "all" else at_least(3)(text)
 
 
 def _parsed(text: str) -> int:
@@ -192,7 +203,7 @@ def add_data(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--features", type=Path, metavar="CSV", help="the new data set, for methods that use its meta-features"
     )
-    parser.add_argument("--target", metavar="COLUMN", help="column of that file that holds the classes")
+    parser.add_argument("--target", metavar="COLUMN", help="column of that file to predict")
 
 
 def data_features(args: argparse.Namespace) -> dict[str, float] | None:
@@ -205,7 +216,7 @@ def data_features(args: argparse.Namespace) -> dict[str, float] | None:
 
     from headstart._support.files import existing
     from headstart._support.wording import closest
-    from headstart.datasets.features import metafeatures
+    from headstart.library.models import CLASSIFICATION, MODELS, features
 
     try:
         frame = pd.read_csv(existing(args.features))
@@ -218,5 +229,6 @@ def data_features(args: argparse.Namespace) -> dict[str, float] | None:
             if args.target
             else (f"--features {args.features} needs --target")
         )
-        raise ArgumentError(f"{problem}; name the column that holds the classes with --target (of: {', '.join(names)})")
-    return metafeatures(frame.drop(columns=args.target), frame[args.target])
+        raise ArgumentError(f"{problem}; name the column to predict with --target (of: {', '.join(names)})")
+    kind = MODELS[args.history].kind if args.history in MODELS else CLASSIFICATION
+    return features(kind, frame.drop(columns=args.target), frame[args.target])

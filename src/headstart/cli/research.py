@@ -23,6 +23,7 @@ from headstart.cli.options import (
     reject,
 )
 from headstart.errors import ArgumentError
+from headstart.library.models import MODELS
 
 if TYPE_CHECKING:
     from headstart.cli.options import Commands
@@ -35,13 +36,17 @@ def build(commands: Commands) -> None:
         "rebuild a shipped history from real data, or learn a distance between its data sets",
         "headstart build svm --only wine iris --out small.parquet",
     )
+    names = ["svm", "adaboost", "resnet", *MODELS, "metric"]
     parser.add_argument(
-        "what", choices=["svm", "adaboost", "resnet", "metric"], help="the history to build, or metric for the distance"
+        "what",
+        choices=names,
+        metavar="NAME",
+        help=f"the history to build, or metric for the distance: {', '.join(names)}",
     )
     parser.add_argument(
         "--history", metavar="NAME", help="metric: the history whose data sets to learn from (default: svm)"
     )
-    add_out(parser, "file to write (default: WHAT.parquet, metric.npz)")
+    add_out(parser, "file to write (default: NAME.parquet, metric.npz)")
     add_jobs(parser, -1)
     parser.add_argument(
         "--work", type=Path, metavar="DIR", help="folder of finished parts, to resume from (default: next to PATH)"

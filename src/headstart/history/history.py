@@ -368,11 +368,11 @@ class History(ReadsOtherTools):
         write(self.evaluations(), path)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> History:
-        """Read a Parquet file that `save` wrote."""
+    def load(cls, path: str | os.PathLike[str], metric: str | None = None) -> History:
+        """Read a Parquet file that `save` wrote; metric: one of several in the file, instead of the first."""
         from headstart.history.formats.parquet import read
 
-        return cls.from_evaluations(read(path))
+        return cls.from_evaluations(read(path, metric))
 
 
 def build(

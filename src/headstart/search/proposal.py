@@ -3,11 +3,15 @@
 Over a list of candidates the maximum is exact. Over a space, the search begins at points spread over the whole space
 and at points near the best trials. The most promising ones are improved by quasi-Newton steps on their numbers and by
 changing one choice or whole number at a time. Only valid configurations are compared.
+
+Trials that are chosen at the same time take the first, the second … of several: each expects of those before it what
+the posterior predicts for them.
 """
 
 from __future__ import annotations
 
 import math
+from itertools import islice
 
 import numpy as np
 
@@ -31,23 +35,39 @@ CLOSE = 0.05  # points with a smaller root mean square difference count as one
 ROUNDS = 2  # rounds of steps on the numbers and changes of the rest
 WIDTHS = (-3.0, -0.5)  # decimal logarithms of the smallest and largest jitter near a trial
 JITTERED = 0.5  # share of the numbers that are jittered
+POOL = 32  # points of each kind from which the second and later of several are chosen
 
 
 def best_candidate(posterior: Posterior, candidates: Candidates, told: Told, acquisition: Acquisition) -> Array | None:
     """The untried candidate with the highest acquisition (the first of equals); None if all have been tried."""
-    free = ~among(candidates.V, told.V)
-    if not free.any():
-        return None
-    score = np.where(free, posterior.score(candidates.Z, acquisition), -math.inf)
-    return np.asarray(candidates.V[int(np.argmax(score))])
+    return _first(several_candidates(posterior, candidates, told, acquisition, 1))
+
+
+def several_candidates(
+    posterior: Posterior, candidates: Candidates, told: Told, acquisition: Acquisition, n: int
+) -> Array:
+    """At most n untried candidates, the best first."""
+    free = np.flatnonzero(~among(candidates.V, told.V))
+    if not len(free):
+        return candidates.V[:0]
+    score = posterior.score(candidates.Z, acquisition)[free]
+    best = free[np.argsort(-score, kind="stable")[: 1 if n == 1 else n + POOL]]
+    return np.asarray(candidates.V[best[_believing(posterior, candidates.Z[best], acquisition, n)]])
 
 
 def best_in_space(
     posterior: Posterior, space: Space, told: Told, acquisition: Acquisition, *, rng: np.random.Generator
 ) -> Array | None:
     """The best untried configuration that was found; None if all have been tried."""
+    return _first(several_in_space(posterior, space, told, acquisition, 1, rng=rng))
+
+
+def several_in_space(
+    posterior: Posterior, space: Space, told: Told, acquisition: Acquisition, n: int, *, rng: np.random.Generator
+) -> Array:
+    """At most n untried configurations, the best first."""
     if space.size <= LISTABLE:
-        return best_candidate(posterior, Candidates(space, space.grid()), told, acquisition)
+        return several_candidates(posterior, Candidates(space, space.grid()), told, acquisition, n)
 
     def ranked(*rows: Array) -> Array:
         V = unrepeated(np.vstack(rows))
@@ -61,10 +81,29 @@ def best_in_space(
     for _ in range(ROUNDS):
         moved = _climbed(posterior, space, top, acquisition)
         top = ranked(top, moved, neighbours(space, top[:1]), neighbours(space, moved[:1]))[:CLIMBERS]
-    if len(top):
-        return np.asarray(top[0])
-    rest = anywhere(space, int(rng.integers(2**32)))  # nearly all of a finite space has been tried
-    return next((v for v in rest if v not in told), None)
+    if not len(top):  # nearly all of a finite space has been tried
+        rest = anywhere(space, int(rng.integers(2**32)))
+        top = np.array(list(islice((v for v in rest if v not in told), 1))).reshape(-1, len(space))
+    if n == 1:
+        return top[:1]
+    top = unrepeated(np.vstack([top, far[:POOL], near[:POOL]]))
+    return np.asarray(top[_believing(posterior, space.encode_values(top), acquisition, n)])
+
+
+def _believing(posterior: Posterior, Z: Array, acquisition: Acquisition, n: int) -> list[int]:
+    """Positions of at most n rows of Z: the first, then the best in turn if all before it turn out as expected."""
+    chosen = [0][: len(Z)]
+    left = np.arange(len(Z)) > 0
+    while len(chosen) < n and left.any():
+        z = Z[chosen[-1]]
+        posterior = posterior.extend(z, float(posterior.predict(z[None])[0][0]))
+        chosen.append(int(np.argmax(np.where(left, posterior.score(Z, acquisition), -math.inf))))
+        left[chosen[-1]] = False
+    return chosen
+
+
+def _first(V: Array) -> Array | None:
+    return np.asarray(V[0]) if len(V) else None
 
 
 def apart(space: Space, V: Array) -> Array:

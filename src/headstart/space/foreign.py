@@ -19,15 +19,18 @@ When: TypeAlias = dict[str, list[Any]]
 
 
 def as_space(space: Any) -> Space:
-    """A Space from a Space, a dict of parameters, a ConfigurationSpace, or a dict of Optuna distributions."""
+    """A Space from a Space, a ConfigurationSpace, or a dict.
+
+    The entries of a dict are parameters, Optuna's distributions, or short forms: (0.0, 1.0) and (1, 20) are ranges,
+    (1e-4, 1.0, "log") is one on a logarithmic scale, a list is one of choices, and SciPy's uniform, loguniform and
+    randint are ranges, too.
+    """
     if isinstance(space, Space):
         return space
     if type(space).__name__ == "ConfigurationSpace":
         return _from_configspace(space)
     if isinstance(space, Mapping) and space:
-        if all(_is_optuna(entry) for entry in space.values()):
-            return Space({name: _named(name, _from_optuna, entry) for name, entry in space.items()})
-        return Space(space)
+        return Space({n: _named(n, _from_optuna, entry) if _is_optuna(entry) else entry for n, entry in space.items()})
     raise SpaceError(
         "a space is a headstart.Space, a dict of its parameters, a ConfigSpace.ConfigurationSpace "
         f"or a dict of Optuna distributions, but got {space!r}"

@@ -23,8 +23,9 @@ import numpy.typing as npt
 from headstart._support.types import Array, Mask
 from headstart.errors import ArgumentError, SpaceError
 from headstart.space.conditions import Conditions
-from headstart.space.parameters import Categorical, Float, Int, Parameter, parameter_from_json
+from headstart.space.parameters import Categorical, Parameter, parameter_from_json
 from headstart.space.parsing import as_columns, cell_of, parse_column
+from headstart.space.shorthand import as_parameter
 
 Config: TypeAlias = dict[str, Any]
 
@@ -32,6 +33,7 @@ Config: TypeAlias = dict[str, Any]
 class Space(Mapping[str, Parameter]):
     """The parameters of a search by name, with their conditions.
 
+    >>> from headstart import Categorical, Float, Space
     >>> space = Space({
     ...     "kernel": Categorical(["rbf", "linear"]),
     ...     "C": Float(2**-5, 2**6, log=True),
@@ -43,15 +45,14 @@ class Space(Mapping[str, Parameter]):
     [{'kernel': 'rbf', 'C': 0.03125, 'gamma': 1000.0}]
     """
 
-    def __init__(self, parameters: Mapping[str, Parameter]) -> None:
+    def __init__(self, parameters: Mapping[str, Any]) -> None:
+        """parameters: by name; a pair such as (0.0, 1.0) is a range, too, and a list is one of choices."""
         if not isinstance(parameters, Mapping) or not parameters:
             raise SpaceError(f"a space needs at least one named parameter, but got {parameters!r}")
-        for name, parameter in parameters.items():
+        for name in parameters:
             if not isinstance(name, str) or not name:
                 raise SpaceError(f"a parameter's name must be text, but got {name!r}")
-            if not isinstance(parameter, (Float, Int, Categorical)):
-                raise SpaceError(f"{name!r} must be a Float, Int or Categorical, but got {parameter!r}")
-        self._parameters: dict[str, Parameter] = dict(parameters)
+        self._parameters = {name: as_parameter(name, entry) for name, entry in parameters.items()}
         self._conditions = Conditions(self._parameters)
         starts = np.cumsum([0, *(p.width for p in self._parameters.values())])
         self._columns = {name: slice(starts[j], starts[j + 1]) for j, name in enumerate(self._parameters)}

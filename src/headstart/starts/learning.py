@@ -12,7 +12,7 @@ from headstart._support.threads import one_thread
 from headstart._support.types import Array
 from headstart._support.wording import counted
 from headstart.errors import ArgumentError
-from headstart.history import Features
+from headstart.history import Features, History
 from headstart.history.history import checked_features
 from headstart.history.past import past_runs, required
 from headstart.space import Space
@@ -22,6 +22,7 @@ from headstart.strategies.names import resolve_strategy, strategy_name
 from headstart.transfer.models import TaskModels
 
 MOST = 10  # configurations of a start whose number is learned
+FOLDS = 5  # groups of tasks left out in turn for the estimate, which takes so many times as long as learning; a guess
 NOTICEABLE = 0.01  # of a task's range: a smaller gain serves nobody; a guess
 
 
@@ -36,6 +37,7 @@ def learn(
     space: Any = None,
     rename: Mapping[str, str] | None = None,
     fill: Mapping[str, Any] | None = None,
+    estimate: bool = True,
 ) -> Start:
     """Learn the n configurations to try first on a new task.
 
@@ -45,17 +47,68 @@ def learn(
     features: the new task's meta-features, for methods that use them.
     space: the search space of the new task, if it is another one than theirs.
     rename, fill: for the conversion to it, as for `reconcile`.
+    estimate: whether to estimate `Start.expected` on tasks that are left out. It takes several times as long as
+        learning alone.
     """
     features = checked_features(features)
     history = required(past_runs(history, space, rename=rename, fill=fill))
     n, seed = number_of(n, history.space), whole("seed", seed, 0)
+    strategy = resolve_strategy(method)
+    V, models = _planned(strategy, history, n, features, seed)
+    F, shares = models.sampled_responses(V)
+    served = np.bincount(F.argmin(axis=0), weights=shares, minlength=len(V))
+    return Start(
+        history.space,
+        history.space.from_values(V),
+        serves=apportioned(np.asarray(served, dtype=float), len(models)),
+        expected=_expected(strategy, models, n, features is not None, seed) if estimate else [],
+        method=strategy_name(method),
+        seed=seed,
+        tasks=len(models),
+    )
+
+
+def _planned(
+    strategy: Strategy, history: History, n: int, features: Features | None, seed: int
+) -> tuple[Array, TaskModels]:
+    """V of the n configurations that a strategy proposes, and the models behind them."""
     models_rng, rng = (np.random.default_rng([seed, i]) for i in range(2))
     models = TaskModels(history, rng=models_rng)
-    run = resolve_strategy(method).begin(models, n=n, features=features, rng=rng)
-    told = Told.nothing(history.space)
+    return _proposed(strategy, models, n, features, rng), models
+
+
+def _proposed(
+    strategy: Strategy, models: TaskModels, n: int, features: Features | None, rng: np.random.Generator
+) -> Array:
+    """V of the n configurations that a strategy proposes if no results come in."""
+    run = strategy.begin(models, n=n, features=features, rng=rng)
+    told = Told.nothing(models.space)
     for _ in range(n):
         told = told.and_(run.ask(told))
-    return _described(models, told.V, strategy_name(method), seed)
+    return told.V
+
+
+def _expected(strategy: Strategy, models: TaskModels, n: int, with_features: bool, seed: int) -> list[float]:
+    """For 1 … n configurations, the lowest loss on tasks that took no part in choosing them, averaged over tasks.
+
+    The tasks are left out in FOLDS groups, or one by one if there are few; of very many, those of the population. A
+    configuration that a task did not try has the loss that the population predicts for this task. A single task cannot
+    be left out: no estimate.
+    """
+    if len(models) < 2:
+        return []
+    population = models.population
+    history = models.history.only([models.history.tasks[t] for t in population.tasks])
+    names, folds = history.tasks, min(len(history), FOLDS)
+    reached = np.empty((n, len(history)))
+    for fold in range(folds):
+        left_out = range(fold, len(history), folds)
+        others = history.drop([names[t] for t in left_out])
+        for group in [[t] for t in left_out] if with_features else [left_out]:
+            features = history[names[group[0]]].features if with_features else None
+            V, _ = _planned(strategy, others, n, features, seed)
+            reached[:, group] = np.minimum.accumulate(models.population_responses(V)[:, group])
+    return [round(max(0.0, float(x)), 6) for x in reached @ population.shares]
 
 
 def number_of(n: Any, space: Space) -> int:
@@ -69,20 +122,6 @@ def number_of(n: Any, space: Space) -> int:
     return number
 
 
-def _described(models: TaskModels, V: Array, method: str, seed: int) -> Start:
-    F, shares = models.sampled_responses(V)
-    served = np.bincount(F.argmin(axis=0), weights=shares, minlength=len(V))
-    return Start(
-        models.space,
-        models.space.from_values(V),
-        serves=apportioned(np.asarray(served, dtype=float), len(models)),
-        expected=[round(max(0.0, float(x)), 6) for x in np.minimum.accumulate(F, axis=0) @ shares],
-        method=method,
-        seed=seed,
-        tasks=len(models),
-    )
-
-
 def worthwhile(
     strategy: Strategy, models: TaskModels, features: Features | None, rng: np.random.Generator, most: int = MOST
 ) -> int:
@@ -90,11 +129,8 @@ def worthwhile(
 
     A configuration serves a past task if it is better there than all before it, by at least NOTICEABLE.
     """
-    run = strategy.begin(models, n=most, features=features, rng=rng)
-    told = Told.nothing(models.space)
-    for _ in range(int(min(most, models.space.size))):
-        told = told.and_(run.ask(told))
-    F, shares = models.sampled_responses(told.V)
+    most = int(min(most, models.space.size))
+    F, shares = models.sampled_responses(_proposed(strategy, models, most, features, rng))
     better = F[1:] < np.minimum.accumulate(F, axis=0)[:-1] - NOTICEABLE
     nobody = np.flatnonzero(better @ shares * len(models) < 0.5)  # shares of tasks need not be whole tasks
     return int(nobody[0]) + 1 if len(nobody) else len(F)

@@ -30,9 +30,8 @@ class Start:
     """Configurations to try first, in this order.
 
     serves: for each configuration, the number of past tasks on which it is the best of the start.
-    expected: for each configuration, the expected lowest loss so far, averaged over tasks (0 is a task's best, 1 its
-    worst). These are the tasks from which the start was learned, so a new one will be worse; `evidence` leaves out
-    each task in turn.
+    expected: for each configuration, the expected lowest loss so far on a new task (0 is its best, 1 its worst), if no
+    result changes the order. Estimated on past tasks that are left out in turn; empty if there is no estimate.
     """
 
     space: Space
@@ -62,14 +61,16 @@ class Start:
         return iter(self.configs)
 
     def rows(self) -> list[tuple[str, ...]]:
-        """The start as rows of text, with a header."""
-        rows = [("", *self.space, "serves", "expected")]
-        for i, config in enumerate(self.configs):
-            cells = [_short(config[name]) if name in config else "" for name in self.space]
-            serves = str(self.serves[i]) if self.serves else ""
-            expected = f"{self.expected[i]:.3f}" if self.expected else ""
-            rows.append((str(i + 1), *cells, serves, expected))
-        return rows
+        """The start as rows of text, with a header; what is not known of a start has no column."""
+        columns = {
+            name: [_short(config[name]) if name in config else "" for config in self.configs] for name in self.space
+        }
+        if self.serves:
+            columns["serves"] = [str(count) for count in self.serves]
+        if self.expected:
+            columns["expected"] = [f"{loss:.3f}" for loss in self.expected]
+        numbers = [str(i + 1) for i in range(len(self))]
+        return [("", *columns), *zip(numbers, *columns.values(), strict=True)]
 
     def __str__(self) -> str:
         header, *rows = self.rows()

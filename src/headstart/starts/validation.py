@@ -3,22 +3,28 @@
 The candidates for a left-out task are the configurations it was evaluated on. For random search over them the expected
 curve is known exactly, so it is not simulated. If the evaluations were chosen by searches, a model of the task takes
 their place (`starts/estimates.py`).
+
+A history of thousands of tasks is represented by a random sample of its tasks, since the time grows with the square of
+their number. A start learned from the whole history has more to learn from, so the sample understates it, if anything.
 """
 
 from __future__ import annotations
 
+import math
 import sys
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 from zlib import crc32
 
 import numpy as np
 
 from headstart._support.arguments import whole
-from headstart._support.progress import track
+from headstart._support.progress import Progress, clock
 from headstart._support.threads import one_thread
 from headstart._support.types import Array
+from headstart._support.wording import counted
 from headstart.errors import ArgumentError
 from headstart.history import History, Task
 from headstart.history.past import past_runs, required
@@ -34,6 +40,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 BOOTSTRAPS = 1000
+MANY = 60  # a history of at most so many tasks is used whole, among them every shipped one
+SAMPLE = 40  # tasks that stand for a longer history: less than a minute of work
+N = 10  # configurations of a start, if the space has as many
 ESTIMATE = (
     " These figures are estimates, made on a model of each task over the whole search space, because the trials of "
     "past searches crowd around the best."
@@ -48,6 +57,7 @@ class Evidence:
     curves: for each method, the scaled distance to each task's best after 1 … n trials, (tasks, n).
     random: the expectation of random search after 1, 2, … trials, (tasks, most).
     estimated: whether all of them are estimates, because the trials of the tasks were chosen by searches.
+    of: how many tasks the history has, of which `tasks` are a random sample; 0 if they are all.
     """
 
     tasks: list[str]
@@ -55,6 +65,7 @@ class Evidence:
     random: Array = field(repr=False)
     seed: int = 0
     estimated: bool = False
+    of: int = 0
 
     @property
     def n(self) -> int:
@@ -106,6 +117,24 @@ class Evidence:
         low, high = np.quantile(resampled, [0.025, 0.975], method="nearest")
         return number, float(low), float(high)
 
+    def catches_up(self, t: int) -> str:
+        """When random search is where `method` is after t trials, in words: "is after 20 trials (12–31)"."""
+        most = self.random.shape[1]
+        number, low, high = self.random_trials(self.method, t)
+        if np.isinf(number):
+            return f"does not get even in {most} trials"
+        if number >= most and not self.estimated:
+            return f"only gets by trying all {most} configurations"
+        interval = "" if low == high else f" ({low:.0f}–{self._count(high)})"
+        return f"is after {number:.0f} trials{interval}"
+
+    def _count(self, number: float) -> str:
+        """An upper bound of trials: random search may have run out of configurations there."""
+        most = self.random.shape[1]
+        if number < most or (self.estimated and np.isfinite(number)):
+            return f"{number:.0f}"
+        return f"more than {most}" if self.estimated else f"all {most}"
+
     @property
     def helps(self) -> bool:
         """Whether `method` beats random search on average over the first n trials, with 95 % confidence."""
@@ -124,40 +153,44 @@ class Evidence:
     @property
     def outliers(self) -> list[str]:
         """Tasks on which `method` does worse than random search on average, worst first."""
+        return list(self.harm)
+
+    @property
+    def harm(self) -> dict[str, float]:
+        """Those tasks, and by how much: in units of the task's range, averaged over the first n trials."""
         loss = (self.curves[self.method] - self.random[:, : self.n]).mean(axis=1)
-        return [self.tasks[i] for i in np.argsort(-loss, kind="stable") if loss[i] > 0]
+        return {self.tasks[i]: float(loss[i]) for i in np.argsort(-loss, kind="stable") if loss[i] > 0}
 
     @property
     def summary(self) -> str:
         """The verdict in one or two sentences."""
         method, t = self.method, min(5, self.n)
         other = self.best_method if self.best_method != method else ""
+        sample = f" of {self.of:,} tasks, drawn at random," if self.of else " tasks"
+        these, turn = f"{len(self.tasks)}{sample}", f"{'' if self.of else ','} each left out in turn."
         estimate, alone = ESTIMATE if self.estimated else "", f", or check {other!r} alone" if other else ""
         gain, low, high = self.gain
         if not self.helps and gain > 0:
             return (
-                f"These {len(self.tasks)} tasks cannot tell whether the history helps: a start learned by '{method}' "
+                f"These {these} cannot tell whether the history helps: a start learned by '{method}' "
                 f"is closer to a task's best than random search by {gain:.3f} of its range, but with a 95 % interval "
                 f"of {low:.3f} to {high:.3f} that may be chance. More past tasks would tell. "
                 f"Start without it{alone}.{estimate}"
             )
         if not self.helps:
             return (
-                f"On these {len(self.tasks)} tasks the history does not help: a start learned by '{method}' is not "
+                f"On these {these} the history does not help: a start learned by '{method}' is not "
                 f"better than random search. Start without it{alone}.{estimate}"
             )
-        number, low, high = self.random_trials(method, t)
-        most = self.random.shape[1]
-        if number > t:
+        if self.random_trials(method, t)[0] > t:
             text = (
-                f"After {t} trials from '{method}' you are where random search is after {_count(number, most)} trials "
-                f"({_count(low, most)}–{_count(high, most)}), on {len(self.tasks)} tasks, each left out in turn."
+                f"After {t} trials from '{method}' you are where random search {self.catches_up(t)}, on {these}{turn}"
             )
         else:  # random search has tried most candidates by then
             gain, low, high = self.gain
             text = (
                 f"Over the first {self.n} trials '{method}' is closer to a task's best than random search by "
-                f"{gain:.3f} of its range ({low:.3f}–{high:.3f}), on {len(self.tasks)} tasks, each left out in turn."
+                f"{gain:.3f} of its range ({low:.3f}–{high:.3f}), on {these}{turn}"
             )
         if self.outliers:
             names = ", ".join(self.outliers[:3]) + (" …" if len(self.outliers) > 3 else "")
@@ -169,10 +202,6 @@ class Evidence:
 
     def __str__(self) -> str:
         return self.summary
-
-
-def _count(number: float, most: int) -> str:
-    return f"more than {most}" if np.isinf(number) else f"{number:.0f}"
 
 
 def _first_below(curve: Array, level: float) -> float:
@@ -202,10 +231,11 @@ def expected_random(scaled: Array, most: int) -> Array:
 
 def evidence(
     history: Any,
-    n: int = 10,
+    n: int | None = None,
     methods: Sequence[Any] = ("auto", "li", "rbi"),
     seed: int = 0,
     *,
+    tasks: int | str | None = None,
     jobs: int = 1,
     progress: bool | None = None,
     space: Any = None,
@@ -214,42 +244,88 @@ def evidence(
 ) -> Evidence:
     """Leave out each task in turn, start it with each method learned from the others, and compare with random search.
 
-    history, space, rename, fill: as for `learn`. jobs: tasks to run in parallel, with any backend of joblib. progress:
-    whether to show a progress bar; None shows one on a terminal only. Methods that need meta-features get those of the
-    left-out task.
+    history, space, rename, fill: as for `learn`. n: configurations of a start (default: 10, or as many as the space
+    has). tasks: how many tasks to use, drawn at random, or "all" (default: all of up to 60, 40 of more). jobs: tasks to
+    run in parallel, with any backend of joblib. progress: whether to show an estimate of the time and a progress bar;
+    None shows them on a terminal only. Methods that need meta-features get those of the left-out task.
     """
     history = required(past_runs(history, space, rename=rename, fill=fill))
-    n, seed = number_of(n, history.space), whole("seed", seed, 0)
+    seed = whole("seed", seed, 0)
+    n = int(min(N, history.space.size)) if n is None else number_of(n, history.space)
     methods = [methods] if isinstance(methods, str) else methods
     if len(history) < 3:
         raise ArgumentError(f"leaving one task out needs at least 3 tasks, but the history has {len(history)}")
     if not methods:
         raise ArgumentError("methods is empty", "name at least one method")
-    from joblib import Parallel, delayed
-    from joblib.parallel import get_active_backend
-
     names = [strategy_name(method) for method in methods]
+    total, history = len(history), _sampled(history, tasks, seed)
     searched = is_searched(history, np.random.default_rng([seed, 2]))
-    # One result at a time, for the progress bar; some backends, such as Ray's, can only return whole lists.
-    how = "generator" if get_active_backend()[0].supports_return_generator else "list"
-    work = Parallel(n_jobs=jobs, return_as=how)(
-        delayed(_left_out)(history, task, n, tuple(methods), seed, searched) for task in history.tasks
-    )
+    work = _all_left_out(history, n, tuple(methods), seed, searched, jobs)
     shown = sys.stderr.isatty() if progress is None else progress
-    results = list(track(work, total=len(history), label="leaving out tasks") if shown else work)
+    results = _shown(work, names[0], len(history), total, jobs) if shown else list(work)
     return Evidence(
         history.tasks,
         {name: np.array([curves[i] for curves, _ in results]) for i, name in enumerate(names)},
         np.array([random for _, random in results]),
         seed,
         searched,
+        total if total > len(history) else 0,
     )
 
 
+def _sampled(history: History, tasks: int | str | None, seed: int) -> History:
+    """The history, or some of its tasks in their order."""
+    if tasks == "all" or (tasks is None and len(history) <= MANY):
+        return history
+    if isinstance(tasks, str):
+        raise ArgumentError(f"tasks must be a whole number or 'all', but got {tasks!r}")
+    number = SAMPLE if tasks is None else whole("tasks", tasks, 3)
+    if number >= len(history):
+        return history
+    drawn = np.random.default_rng([seed, 3]).choice(len(history), number, replace=False)
+    return history.only([history.tasks[i] for i in np.sort(drawn)])
+
+
+Result: TypeAlias = tuple[list[Array], Array]
+"""The curves of all methods on one task, and that of random search."""
+
+
+def _all_left_out(
+    history: History, n: int, methods: tuple[Any, ...], seed: int, searched: bool, jobs: int
+) -> Iterator[Result]:
+    """The results in the order of the tasks. The first one is computed here, so that its time can be taken."""
+    from joblib import Parallel, delayed
+    from joblib.parallel import get_active_backend
+
+    first, *rest = history.tasks
+    yield _left_out(history, first, n, methods, seed, searched)
+    # One result at a time, for the progress bar; some backends, such as Ray's, can only return whole lists.
+    how = "generator" if get_active_backend()[0].supports_return_generator else "list"
+    yield from Parallel(n_jobs=jobs, return_as=how)(
+        delayed(_left_out)(history, task, n, methods, seed, searched) for task in rest
+    )
+
+
+def _shown(work: Iterator[Result], method: str, tasks: int, total: int, jobs: int) -> list[Result]:
+    """All results, with an estimate of the time before the long part begins and the averages so far."""
+    from joblib import effective_n_jobs
+
+    begin = time.monotonic()
+    results = [next(work)]
+    seconds = (time.monotonic() - begin) * (1 + (tasks - 1) / effective_n_jobs(jobs))
+    what = counted(tasks, "task") if tasks == total else f"{tasks} of {total:,} tasks"
+    print(f"leaving out {what} in turn, about {clock(math.ceil(seconds))}", file=sys.stderr)
+    with Progress(tasks, "leaving out tasks") as progress:
+        progress.advance()
+        for result in work:
+            results.append(result)
+            mine, random = np.mean([(curves[0][-1], drawn[len(curves[0]) - 1]) for curves, drawn in results], axis=0)
+            progress.advance(note=f"so far {method} {mine:.3f}, random {random:.3f}")
+    return results
+
+
 @one_thread
-def _left_out(
-    history: History, name: str, n: int, methods: tuple[Any, ...], seed: int, searched: bool
-) -> tuple[list[Array], Array]:
+def _left_out(history: History, name: str, n: int, methods: tuple[Any, ...], seed: int, searched: bool) -> Result:
     """The curve of each method on one task, and that of random search."""
     key = [seed, crc32(name.encode())]
     task = history[name]

@@ -105,21 +105,27 @@ class TaskModels:
         If `population` has been fitted already and has all tasks, it makes the predictions, so that no second model is
         fitted for them.
         """
-        F = self._observed(V)
-        if not np.isnan(F).any():
-            return F
-        Z, only = self.space.encode_values(V), self._only_population and len(self.population) == len(self)
-        return np.where(np.isnan(F), self._by_rank(Z) if only else self.predict(Z), F)
+        if self._only_population and len(self.population) == len(self):
+            return self.population_responses(V)
+        F = self.observed(V)
+        return np.where(np.isnan(F), self.predict(self.space.encode_values(V)), F) if np.isnan(F).any() else F
 
     def sampled_responses(self, V: Array) -> tuple[Array, Array]:
         """`responses`, and the share of all tasks that each of its columns stands for.
 
         If `population` is the only model fitted so far, only its tasks are returned.
         """
-        if not self._only_population or len(self.population) == len(self):
-            return self.responses(V), np.full(len(self), 1.0 / len(self))
-        F = self._observed(V)[:, self.population.tasks]
-        return np.where(np.isnan(F), self._by_rank(self.space.encode_values(V)), F), self.population.shares
+        if self._only_population:
+            return self.population_responses(V), self.population.shares
+        return self.responses(V), np.full(len(self), 1.0 / len(self))
+
+    def population_responses(self, V: Array) -> Array:
+        """Losses of configurations V (m, p) on the tasks of `population`, (m, T): observed or predicted by it.
+
+        No prediction is better than the best loss that the task observed.
+        """
+        F = self.observed(V)[:, self.population.tasks]
+        return np.where(np.isnan(F), self._by_rank(self.space.encode_values(V)), F) if np.isnan(F).any() else F
 
     @property
     def _only_population(self) -> bool:
@@ -134,7 +140,7 @@ class TaskModels:
         ]
         return np.column_stack(columns)
 
-    def _observed(self, V: Array) -> Array:
+    def observed(self, V: Array) -> Array:
         """Scaled losses (m, T), NaN where a task did not try the configuration."""
         F = np.full((len(V), len(self)), np.nan)
         for i, key in enumerate(keys(V)):

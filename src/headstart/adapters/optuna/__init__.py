@@ -14,6 +14,7 @@ gathering       the studies that can be used, and those that belong to the new s
 reading         past studies as a History
 store           a store that fills itself: its runs, read and written
 past            what a sampler was given as past runs
+suggesting      a search space as a function of the trial
 objective       the search space of an objective, inferred from its trials
 workers         whether the worker of a trial is alive
 reservations    how workers on one study share a start
@@ -21,6 +22,7 @@ search          the next configuration of one study
 sampler         HeadstartSampler
 stuck           trials whose worker died, and how to free them
 queue           enqueue, describe, and the account of how a start ran
+outlook         what a study has found and what comes next, for the report
 tables          Optuna's TPE on a table of results, to compare with
 """
 
@@ -42,6 +44,7 @@ from headstart.adapters.optuna.distributions import to_distributions
 from headstart.adapters.optuna.queue import Account, Queued, account, account_of, describe, enqueue
 from headstart.adapters.optuna.reading import read
 from headstart.adapters.optuna.sampler import HeadstartSampler
+from headstart.adapters.optuna.suggesting import space
 
 __all__ = [
     "Account",
@@ -52,5 +55,6 @@ __all__ = [
     "describe",
     "enqueue",
     "read",
+    "space",
     "to_distributions",
 ]

@@ -41,12 +41,26 @@ def possible_parents(parameters: Mapping[str, Parameter], base: Space | None = N
 
 def shapes(configs: Iterable[Params], known: Iterable[str], parents: set[str]) -> list[Shape]:
     """The distinct combinations of the known parameters that are present and of the parents' values."""
-    known = set(known)
-    found = {}
-    for config in configs:
-        shape = {name: (value if name in parents else PRESENT) for name, value in config.items() if name in known}
-        found[tuple((name, choice_key(value)) for name, value in sorted(shape.items()))] = shape
-    return list(found.values())
+    return Shapes().of(list(configs), known, parents)
+
+
+class Shapes:
+    """The distinct shapes of a list of configurations that only grows; each of them is read once."""
+
+    def __init__(self) -> None:
+        self._by: tuple[set[str], set[str]] = (set(), set())
+        self._read = 0
+        self._found: dict[Any, Shape] = {}
+
+    def of(self, configs: Sequence[Params], known: Iterable[str], parents: set[str]) -> list[Shape]:
+        by = (set(known), parents)
+        if self._by != by:
+            self._by, self._read, self._found = by, 0, {}
+        for config in configs[self._read :]:
+            shape = {name: (value if name in parents else PRESENT) for name, value in config.items() if name in by[0]}
+            self._found[tuple((name, choice_key(value)) for name, value in sorted(shape.items()))] = shape
+        self._read = len(configs)
+        return list(self._found.values())
 
 
 def inferred(studies: Sequence[Sequence[Shape]], parameters: Mapping[str, Parameter]) -> dict[str, Conditions]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from optuna.trial import FrozenTrial, TrialState
 
-from headstart.adapters.optuna.conditions import Params, joined, possible_parents, shapes
+from headstart.adapters.optuna.conditions import Params, Shapes, joined, possible_parents
 from headstart.adapters.optuna.distributions import parameter_of
 from headstart.space import Parameter, Space
 
@@ -20,6 +20,7 @@ class Objective:
     complete: list[Params] = field(default_factory=list)  # the parameters of complete trials
     settled: dict[str, Parameter] = field(default_factory=dict)  # those of trials that were not cut off
     _read: set[int] = field(default_factory=set)
+    _shapes: Shapes = field(default_factory=Shapes)
 
     def read(self, trials: Sequence[FrozenTrial]) -> None:
         for trial in trials:
@@ -39,7 +40,7 @@ class Objective:
         """The space as far as it is known; base: as for `joined`."""
         known = {*self.parameters, *(base or ())}
         parents = possible_parents(self.parameters, base)
-        return joined(base, self.parameters, shapes(self.complete, known, parents))
+        return joined(base, self.parameters, self._shapes.of(self.complete, known, parents))
 
 
 def nothing_shared(what: str, old: Space, new: Space) -> str | None:

@@ -19,7 +19,7 @@ from headstart.adapters.optuna.databases import hidden
 from headstart.adapters.optuna.objective import Objective, nothing_shared
 from headstart.adapters.optuna.storages import direction_of, no_study, open_storage
 from headstart.adapters.optuna.stuck import Stuck, stuck
-from headstart.adapters.optuna.trials import config_of
+from headstart.adapters.optuna.trials import config_of, read_studies, whole_trials
 from headstart.datasets.features import metafeatures
 from headstart.errors import ArgumentError, SpaceError
 from headstart.space import Change, Config, Space, as_space
@@ -167,6 +167,7 @@ class Account:
     trials: int  # complete ones
     better: int  # complete trials that beat the whole start
     stuck: list[Stuck] = field(default_factory=list)  # running trials whose worker seems to be dead
+    skipped: list[str] = field(default_factory=list)  # what could not be read, such as "2 damaged trials"
 
     @property
     def ran(self) -> int:
@@ -180,8 +181,9 @@ class Account:
         return min(known, key=lambda entry: turned(entry.value or 0.0, self.direction), default=None)
 
     def __str__(self) -> str:
+        more = [*map(str, self.stuck), *(f"skipped {what}" for what in self.skipped)]
         if not self.planned:
-            return "\n\n".join([f"no trial of {self.study!r} comes from a learned start", *map(str, self.stuck)])
+            return "\n\n".join([f"no trial of {self.study!r} comes from a learned start", *more])
         rows = [
             (
                 str(entry.start),
@@ -193,7 +195,7 @@ class Account:
             for entry in self.tried
         ]
         table = text_table(("start", "trial", "state", "value", ""), rows, left=(4,))
-        return "\n\n".join([table, self.verdict, *map(str, self.stuck)])
+        return "\n\n".join([table, self.verdict, *more])
 
     @property
     def verdict(self) -> str:
@@ -216,9 +218,10 @@ class Account:
             "study": self.study,
             "planned": self.planned,
             "ran": self.ran,
-            "summary": self.verdict if self.planned else str(replace(self, stuck=[])),
+            "summary": self.verdict if self.planned else str(replace(self, stuck=[], skipped=[])),
             "starts": [{**vars(entry), "changed": list(entry.changed)} for entry in self.tried],
             "stuck": [vars(entry) for entry in self.stuck],
+            "skipped": self.skipped,
         }
 
 
@@ -231,10 +234,10 @@ STATES = {
 }
 
 
-def account(study: Study) -> Account:
-    """Which configurations of its start a study has tried, and with what result."""
+def account(study: Study, trials: Sequence[FrozenTrial] | None = None) -> Account:
+    """Which configurations of its start a study has tried, and with what result. trials: those to look at."""
     direction = direction_of(study, "an account")
-    trials = study.get_trials(deepcopy=False)
+    trials = study.get_trials(deepcopy=False) if trials is None else trials
     values = {t.number: t.value for t in trials if t.state == TrialState.COMPLETE and t.value is not None}
     losses = {number: turned(value, direction) for number, value in values.items()}
     tried = [
@@ -252,7 +255,7 @@ def account(study: Study) -> Account:
         best=None if best is None else (best, values[best]),
         trials=len(values),
         better=sum(loss < lowest for loss in losses.values()),
-        stuck=stuck(study),
+        stuck=stuck(study, trials),
     )
 
 
@@ -267,10 +270,15 @@ def _trials_of_start(trials: Sequence[FrozenTrial]) -> dict[int, FrozenTrial]:
     return found
 
 
-def account_of(where: str, name: str) -> Account:
-    """The account of a study in a storage; where: the storage's URL or file, name: the study's name."""
-    with open_storage(where, Damage(hidden(where))) as storage:
-        names = [study.study_name for study in storage.get_all_studies()]
-        if name not in names:
-            raise ArgumentError(no_study(where, name, names))
-        return account(Study(study_name=name, storage=storage))
+def account_of(where: str, name: str, *, skip_damaged: bool = False) -> Account:
+    """The account of a study in a storage; where: the storage's URL or file, name: the study's name.
+
+    skip_damaged: leave out trials that cannot be read, and count them.
+    """
+    damage = Damage(hidden(where), skip_damaged)
+    with open_storage(where, damage) as storage:
+        studies = {study.name: study.id for study in read_studies(storage, damage)}
+        if name not in studies:
+            raise ArgumentError(no_study(where, name, list(studies)))
+        trials = whole_trials(storage, studies[name], name, damage)
+        return replace(account(Study(study_name=name, storage=storage), trials), skipped=damage.lines())

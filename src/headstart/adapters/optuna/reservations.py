@@ -1,15 +1,17 @@
 """How any number of workers on one study share a start without trying a configuration twice.
 
-Workers have only the storage in common, and the only thing it assigns atomically is a trial's number. So trials take
-turns by number, like customers with tickets (Lamport's bakery algorithm). A trial learns from the history, waits until
-every running trial with a lower number has reserved a configuration, and then reserves its own, knowing all others. A
-reservation is an attribute of the trial, so it survives the worker.
+Workers have only the storage in common, and the only thing it assigns atomically is a trial's number. So trials that
+may try a configuration of the start take turns by number, like customers with tickets (Lamport's bakery algorithm). A
+trial learns from the history, waits until every running trial with a lower number has reserved a configuration, and
+then reserves its own, knowing all others. A reservation is an attribute of the trial, so it survives the worker. Once
+all configurations of the start are reserved, nobody waits any more: trials that choose at the same time are told apart
+by their numbers, and the surrogate has a proposal for each.
 
 A worker may die, or be slow, before it has reserved anything: Optuna creates a trial before it asks the sampler. So the
 others wait for a trial only for a moment, unless they know that its process is alive, and none waits for a trial that
-somebody has passed already. A trial that was slow enough to be passed looks once more after it has reserved: if another
-one has reserved the same configuration in the meantime, one of the two proposes again. So no configuration is tried
-twice, however long anything takes.
+somebody has passed already. Therefore every trial looks once more after it has reserved: if another one has reserved
+the same configuration in the meantime, one of the two proposes again. So no configuration is tried twice, however long
+anything takes.
 
 If a worker dies later, its trial is marked as failed: by Optuna's heartbeat or, without one, by the next worker that
 sees that the process has ended. Then its configuration is tried again.
@@ -21,7 +23,7 @@ import json
 import math
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -32,7 +34,7 @@ from optuna.storages import BaseStorage
 from optuna.trial import FrozenTrial, TrialState
 
 from headstart._support.types import Array
-from headstart.adapters.optuna.attributes import ENDED, RESERVATION, WAITING
+from headstart.adapters.optuna.attributes import ENDED, RESERVATION, START, WAITING
 from headstart.adapters.optuna.trials import config_of, is_queued, is_retry, loss_of
 from headstart.adapters.optuna.workers import Worker, has_heartbeat, this_process
 from headstart.space import Config
@@ -67,13 +69,14 @@ class Reservation:
     @classmethod
     def of(cls, trial: FrozenTrial) -> Reservation | None:
         """The reservation of a trial; None if it has none (yet)."""
-        entry = trial.system_attrs.get(RESERVATION)
-        if not isinstance(entry, Mapping) or not isinstance(entry.get("config"), Mapping):
+        config = _config(trial)
+        if config is None:
             return None
+        entry = trial.system_attrs[RESERVATION]
         start = entry.get("start")
         position = start if isinstance(start, int) else None
         worker = None if is_retry(trial) else Worker.of(entry.get("worker"))
-        return cls(dict(entry["config"]), str(entry.get("origin")), position, worker)
+        return cls(dict(config), str(entry.get("origin")), position, worker)
 
 
 NOTHING = Reservation({}, "none")
@@ -82,8 +85,15 @@ NOTHING = Reservation({}, "none")
 # -- turns ---------------------------------------------------------------------------------------------------
 
 
-def wait_for_turn(storage: BaseStorage, study: int, number: int) -> list[FrozenTrial]:
+def wait_for_turn(
+    storage: BaseStorage,
+    study: int,
+    number: int,
+    needed: Callable[[Sequence[FrozenTrial]], bool] = lambda trials: True,
+) -> list[FrozenTrial]:
     """All trials of the study, as soon as it is the turn of the trial with this number.
+
+    needed: whether a trial has to take its turn, given all trials.
 
     Reading from a database is not atomic: it may return attributes from before parameters were written. So only at the
     second look does a trial with parameters but without a reservation count as another sampler's.
@@ -94,6 +104,8 @@ def wait_for_turn(storage: BaseStorage, study: int, number: int) -> list[FrozenT
     others: set[int] = set()  # trials with parameters but without a reservation
     while True:
         trials = storage.get_all_trials(study, deepcopy=False)
+        if not needed(trials):
+            return trials
         before = [t for t in _without_reservation(trials, number) if t.number not in passed | others]
         others.update(t.number for t in before if t.params)
         if not before or len(passed) >= PASSED:
@@ -125,15 +137,25 @@ def _patience(trial: FrozenTrial) -> float:
 
 def _without_reservation(trials: Sequence[FrozenTrial], number: int) -> list[FrozenTrial]:
     """The running trials before this one that have not reserved anything and that nobody has passed yet."""
-    reserved = max((t.number for t in trials if Reservation.of(t) and not is_retry(t)), default=-1)
+    reserved = max((t.number for t in trials if _config(t) is not None and not is_retry(t)), default=-1)
     running = [t for t in trials if t.state == TrialState.RUNNING and not is_queued(t) and not is_retry(t)]
     return [t for t in running if reserved < t.number < number]
 
 
-def may_have_been_passed(trial: FrozenTrial) -> bool:
-    """Whether a trial has existed for so long that others may have stopped waiting for its reservation."""
-    started = trial.datetime_start
-    return started is None or abs((datetime.now() - started).total_seconds()) > PATIENCE / 2
+def choosing_before(trials: Sequence[FrozenTrial], number: int) -> int:
+    """How many trials with a lower number are presumably choosing a configuration at this moment."""
+    found = [t for t in _recent(trials) if t.number < number and _config(t) is None]
+    return sum(not (t.params or is_queued(t) or is_retry(t)) for t in found)
+
+
+def running_beside(trials: Sequence[FrozenTrial], number: int) -> int:
+    """How many other trials have begun a moment ago and are running: a sign of other workers with short trials."""
+    return sum(t.number != number for t in _recent(trials))
+
+
+def _recent(trials: Sequence[FrozenTrial]) -> list[FrozenTrial]:
+    now, running = datetime.now(), [t for t in trials if t.state == TrialState.RUNNING]
+    return [t for t in running if abs((now - (t.datetime_start or now)).total_seconds()) < LONGER]
 
 
 def is_lost(
@@ -162,8 +184,14 @@ def is_lost(
 
 def _holds(trial: FrozenTrial, reservation: Reservation) -> bool:
     """Whether a trial tries or has tried what is reserved; one whose worker died on the way does not."""
-    held = Reservation.of(trial)
-    return held is not None and held.config == reservation.config and not _died(trial)
+    return _config(trial) == reservation.config and not _died(trial)
+
+
+def _config(trial: FrozenTrial) -> Mapping[str, Any] | None:
+    """The reserved configuration; None if there is none (yet)."""
+    entry = trial.system_attrs.get(RESERVATION)
+    config = entry.get("config") if isinstance(entry, Mapping) else None
+    return config if isinstance(config, Mapping) else None
 
 
 def _died(trial: FrozenTrial) -> bool:
@@ -196,25 +224,64 @@ def is_dead(trial: FrozenTrial) -> bool:
 
 @dataclass(frozen=True)
 class Other:
-    """Another trial as a search sees it. loss: NaN if there is none."""
+    """Another trial as a search sees it.
+
+    loss: NaN if there is none. extra: it uses up no configuration of the start, since it was queued by the user, or ran
+    before the objective's parameters were known. died: its worker died; begun: not before the objective had begun.
+    order: finished trials come in the order in which they finished, so that those known before stay first.
+    """
 
     config: Config
     loss: float
     failed: bool
     reservation: Reservation | None
+    extra: bool
+    died: bool
+    begun: bool
+    order: tuple[Any, ...]
 
     @classmethod
     def of(cls, trial: FrozenTrial, direction: str) -> Other:
         """An unfinished trial counts with the reserved values of the parameters that it has not suggested yet."""
-        reservation = Reservation.of(trial)
-        reserved = reservation.config if reservation and not trial.state.is_finished() else {}
+        reservation, finished = Reservation.of(trial), trial.state.is_finished()
+        reserved = reservation.config if reservation and not finished else {}
         loss = loss_of(trial, direction)
         failed = trial.state == TrialState.FAIL or (trial.state == TrialState.COMPLETE and math.isnan(loss))
-        return cls({**reserved, **config_of(trial)}, loss, failed, reservation)
+        queued = is_queued(trial) and START not in trial.user_attrs
+        return cls(
+            {**reserved, **config_of(trial)},
+            loss,
+            failed,
+            reservation,
+            extra=queued or (reservation is not None and reservation.origin == NOTHING.origin),
+            died=reservation is not None and _died(trial),
+            begun=bool(trial.params),
+            order=(not finished, (finished and trial.datetime_complete) or datetime.min, trial.number),
+        )
 
 
-def others(trials: Sequence[FrozenTrial], number: int, direction: str) -> list[Other]:
-    """All trials that count, except the one with this number.
+class Others:
+    """The other trials of a study. Finished ones are read once, since they do not change any more."""
+
+    def __init__(self, direction: str) -> None:
+        self._direction = direction
+        self._finished: dict[int, Other] = {}
+
+    def of(self, trials: Sequence[FrozenTrial], number: int) -> list[Other]:
+        """All trials but the one with this number."""
+        return sorted((self._read(trial) for trial in trials if trial.number != number), key=lambda o: o.order)
+
+    def _read(self, trial: FrozenTrial) -> Other:
+        other = self._finished.get(trial.number)
+        if other is None:
+            other = Other.of(trial, self._direction)
+            if trial.state.is_finished():
+                self._finished[trial.number] = other
+        return other
+
+
+def counting(others: Sequence[Other]) -> list[Other]:
+    """The trials that count.
 
     Complete trials have a loss. Running, queued and pruned ones were tried, but have none. Failed trials count, too. If
     the worker died, however, the trial does not count, so that its configuration is tried again, unless the objective
@@ -222,13 +289,12 @@ def others(trials: Sequence[FrozenTrial], number: int, direction: str) -> list[O
     """
     found: list[Other] = []
     died: Counter[str] = Counter()
-    for trial in trials:
-        other = Other.of(trial, direction)
-        if trial.number == number or not other.config:
+    for other in others:
+        if not other.config:
             continue
-        if other.reservation and _died(trial):
+        if other.reservation and other.died:
             key = json.dumps(other.reservation.config, sort_keys=True)
-            died[key] += bool(trial.params)
+            died[key] += other.begun
             if died[key] < DEATHS:
                 continue
         found.append(other)

@@ -6,11 +6,13 @@ attributes are not accessible otherwise.
 
 from __future__ import annotations
 
+import math
 import threading
+import time
 import zlib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from optuna import Study
@@ -24,14 +26,7 @@ from headstart._support.log import log
 from headstart.adapters.optuna.attributes import CHANGED, ENDED, ORIGIN, RESERVATION, START, STARTS, WHY, features_in
 from headstart.adapters.optuna.distributions import fitted
 from headstart.adapters.optuna.past import Past
-from headstart.adapters.optuna.reservations import (
-    NOTHING,
-    Reservation,
-    free,
-    is_lost,
-    may_have_been_passed,
-    wait_for_turn,
-)
+from headstart.adapters.optuna.reservations import NOTHING, Reservation, free, is_lost, wait_for_turn
 from headstart.adapters.optuna.search import Known, Search, Settings
 from headstart.adapters.optuna.storages import direction_of
 from headstart.adapters.optuna.trials import is_queued
@@ -45,6 +40,21 @@ from headstart.surrogates.base import Acquisition
 from headstart.surrogates.names import resolve_surrogate
 
 N_INIT = 10  # trials of a learned start, by default
+
+
+SLOWER = 0.9  # per trial, how fast a slow choice is forgotten: most trials in a hurry are chosen in advance
+
+
+@dataclass
+class Pace:
+    """Seconds that this process took to choose a configuration and to evaluate one."""
+
+    choosing: float = 0.0
+    evaluating: float = math.inf
+
+    @property
+    def is_hurried(self) -> bool:
+        return self.evaluating < self.choosing
 
 
 class HeadstartSampler(BaseSampler):
@@ -110,9 +120,11 @@ class HeadstartSampler(BaseSampler):
         self._lock = threading.RLock()
         self._search: tuple[BaseStorage, int, Search] | None = None
         self._reservations: dict[int, tuple[BaseStorage, Reservation]] = {}  # by trial id
+        self._chosen: dict[int, float] = {}  # by trial id: when its configuration was chosen
+        self._pace = Pace()
 
     def __getstate__(self) -> dict[str, Any]:
-        cleared = ("_lock", "_search", "_reservations")
+        cleared = ("_lock", "_search", "_reservations", "_chosen", "_pace")
         return {name: value for name, value in vars(self).items() if name not in cleared}
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
@@ -128,13 +140,14 @@ class HeadstartSampler(BaseSampler):
 
     def before_trial(self, study: Study, trial: FrozenTrial) -> None:
         """Reserve a configuration before the objective runs, and say where it comes from and why."""
-        reservation = self._reserved(study, trial)
+        reservation = self._reserved(study, trial, trial)
         if reservation.origin != NOTHING.origin:
             study._storage.set_trial_user_attr(trial._trial_id, ORIGIN, reservation.origin)
         if reservation.why:
             study._storage.set_trial_user_attr(trial._trial_id, WHY, reservation.why)
         if self._independent is not None:
             self._independent.before_trial(study, trial)
+        self._chosen[trial._trial_id] = time.monotonic()
 
     def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:
         """Empty: `sample_independent` returns the values one by one, all from the same reservation.
@@ -164,6 +177,8 @@ class HeadstartSampler(BaseSampler):
     def after_trial(self, study: Study, trial: FrozenTrial, state: TrialState, values: Sequence[float] | None) -> None:
         """Record which learned values could not be used, and that a failed trial's worker was alive."""
         self._reservations.pop(trial._trial_id, None)
+        if (chosen := self._chosen.pop(trial._trial_id, None)) is not None:
+            self._pace.evaluating = time.monotonic() - chosen
         reservation = Reservation.of(trial)
         if state == TrialState.COMPLETE and reservation is not None and reservation.start is not None:
             changed = {name: value for name, value in reservation.config.items() if trial.params.get(name) != value}
@@ -176,30 +191,24 @@ class HeadstartSampler(BaseSampler):
 
     # -- reservations ----------------------------------------------------------------------------------------
 
-    def _reserved(self, study: Study, trial: FrozenTrial) -> Reservation:
-        """This trial's reservation, made now if it has none."""
+    def _reserved(self, study: Study, trial: FrozenTrial, stored: FrozenTrial | None = None) -> Reservation:
+        """This trial's reservation, made now if it has none. stored: the trial, if it was read a moment ago."""
         _direction(study)
         storage, cached = study._storage, self._reservations.get(trial._trial_id)
         if cached is not None and cached[0] is storage:
             return cached[1]
-        stored = storage.get_trial(trial._trial_id)
+        stored = stored or storage.get_trial(trial._trial_id)
         reservation = Reservation.of(stored) or (NOTHING if is_queued(stored) else self._reserve(study, trial))
         self._reservations[trial._trial_id] = storage, reservation
         return reservation
 
     def _reserve(self, study: Study, trial: FrozenTrial) -> Reservation:
-        storage, reservation = study._storage, NOTHING
+        storage, reservation, lost = study._storage, NOTHING, True
         try:
             with heartbeat(study, trial):
-                with self._lock:
-                    search = self._search_for(study)
-                    search.prepare(storage.get_all_trials(study._study_id, deepcopy=False))
-                while True:
-                    reservation, known = self._proposed(search, study, trial)
-                    if not may_have_been_passed(trial):
-                        break
-                    if not is_lost(storage, study._study_id, trial.number, reservation, known):
-                        break
+                while lost:
+                    reservation, known = self._proposed(study, trial)
+                    lost = is_lost(storage, study._study_id, trial.number, reservation, known)
         except BaseException:  # so that no other trial waits for this one
             storage.set_trial_system_attr(trial._trial_id, RESERVATION, NOTHING.to_json())
             raise
@@ -207,14 +216,22 @@ class HeadstartSampler(BaseSampler):
             storage.set_trial_user_attr(trial._trial_id, START, reservation.start)
         return reservation
 
-    def _proposed(self, search: Search, study: Study, trial: FrozenTrial) -> tuple[Reservation, list[FrozenTrial]]:
+    def _proposed(self, study: Study, trial: FrozenTrial) -> tuple[Reservation, list[FrozenTrial]]:
         """A reservation for the trial, stored when it is the trial's turn, and the trials that it knows of."""
-        storage = study._storage
-        trials = wait_for_turn(storage, study._study_id, trial.number)
+        storage, number = study._storage, trial.number
+
+        def needs_turn(trials: Sequence[FrozenTrial]) -> bool:
+            with self._lock:
+                return self._search_for(study).is_starting(trials, number)
+
+        trials = wait_for_turn(storage, study._study_id, number, needs_turn)
         if free(storage, trials):
             trials = storage.get_all_trials(study._study_id, deepcopy=False)
         with self._lock:
-            reservation = replace(search.propose(trials, trial.number), worker=this_worker(study))
+            begin = time.monotonic()
+            reservation = self._search_for(study).propose(trials, number, hurried=self._pace.is_hurried)
+            self._pace.choosing = max(time.monotonic() - begin, SLOWER * self._pace.choosing)
+        reservation = replace(reservation, worker=this_worker(study))
         storage.set_trial_system_attr(trial._trial_id, RESERVATION, reservation.to_json())
         return reservation, trials
 

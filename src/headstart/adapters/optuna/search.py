@@ -11,12 +11,19 @@ from optuna.trial import FrozenTrial
 
 from headstart._support.log import announce, log
 from headstart._support.types import Array
-from headstart.adapters.optuna.attributes import START
 from headstart.adapters.optuna.conditions import Params, placed
 from headstart.adapters.optuna.objective import Objective, nothing_shared
 from headstart.adapters.optuna.past import Candidates
-from headstart.adapters.optuna.reservations import NOTHING, Other, Reservation, losses, others
-from headstart.adapters.optuna.trials import is_queued
+from headstart.adapters.optuna.reservations import (
+    NOTHING,
+    Other,
+    Others,
+    Reservation,
+    choosing_before,
+    counting,
+    losses,
+    running_beside,
+)
 from headstart.errors import ExhaustedError, HeadstartError
 from headstart.history import Features, History
 from headstart.search.optimizer import Optimizer
@@ -27,6 +34,8 @@ from headstart.strategies.base import Told
 from headstart.surrogates.names import resolve_surrogate
 
 T = TypeVar("T")
+
+MOST = 16  # proposals of one model for trials that are chosen at the same time, or one after the other in a hurry
 
 
 @dataclass(frozen=True)
@@ -54,8 +63,18 @@ class Known:
     fill: Params = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class Seen:
+    """The other trials, as seen by one that chooses. starting: it may be part of the start."""
+
+    space: Space
+    found: list[Other]
+    told: Told
+    starting: bool
+
+
 class Search:
-    """Proposes configurations for a study. A proposal never depends on earlier proposals, only on trials."""
+    """Proposes configurations for a study. With one worker, a proposal depends on nothing but the trials."""
 
     def __init__(self, settings: Settings, known: Known, *, direction: str, seed: int) -> None:
         self.settings = settings
@@ -63,39 +82,89 @@ class Search:
         self.direction = direction
         self.seed = seed
         self._objective = Objective()
+        self._others = Others(direction)
+        self._ahead: list[Reservation] = []
         self._history: History | None = None
         self._optimizer: Optimizer | None = None
         self._learned_from: History | None = None
         self._logged: set[Change | str] = set()
 
-    def prepare(self, trials: Sequence[FrozenTrial]) -> None:
-        """Do the slow part, learning from the history, before other trials wait for this one."""
+    def is_starting(self, trials: Sequence[FrozenTrial], number: int) -> bool:
+        """Whether the trial with this number may try a configuration of the start, given all trials of the study.
+
+        This does the slow part, learning from the history, before other trials wait for this one.
+        """
         space = self._space(trials)
         if space is not None and not self._is_ready(space):
             self._optimizer_for(space).propose(Told.nothing(space), starting=True)
+        seen = self._seen(trials, number)
+        if seen is None or self.known.start is None:
+            return seen is not None and seen.starting
+        return self._from_start(self.known.start, seen.space, seen.told) is not None
 
-    def propose(self, trials: Sequence[FrozenTrial], number: int) -> Reservation:
-        """The configuration for the trial with this number, given all trials of the study."""
-        space = self._space(trials)
-        if space is None:
+    def propose(self, trials: Sequence[FrozenTrial], number: int, *, hurried: bool = False) -> Reservation:
+        """The configuration for the trial with this number, given all trials of the study.
+
+        hurried: choosing takes longer than evaluating. If other workers run trials, too, the model then chooses for
+        several trials at once.
+        """
+        seen = self._seen(trials, number)
+        if seen is None:
             return NOTHING  # the first trial will show which parameters the objective suggests
-        found = others(trials, number, self.direction)
-        told = _told(space, [other.config for other in found], losses(found))
-        starting = len(told) - sum(map(_is_extra, trials)) < self._n_init(space)
-        told = _with_reserved_starts(space, told, found)
-        if self.known.start is not None:
-            reservation = self._from_start(self.known.start, space, told)
-            if reservation is not None:
-                return reservation
-            starting = False
-        optimizer = self._optimizer_for(space)
+        start = self.known.start
+        if start is not None and (given := self._from_start(start, seen.space, seen.told)) is not None:
+            return given
+        starting = seen.starting and start is None
+        optimizer = self._optimizer_for(seen.space)
+        before, beside = choosing_before(trials, number), running_beside(trials, number) if hurried else 0
+        if not starting and (before or beside) and len(seen.told.known):
+            one = self._one_of_several(optimizer, seen, number, before, beside)
+            if one is not None:
+                return one
         try:
-            v, origin = optimizer.propose(told, starting=starting)
+            v, origin = optimizer.propose(seen.told, starting=starting)
         except ExhaustedError:
             return NOTHING
-        place = _free_index(found) if origin == "strategy" else None
-        why = optimizer.reason(told, origin, place)
-        return Reservation(space.from_values(v[None])[0], origin, place, why=why)
+        place = _free_index(seen.found) if origin == "strategy" else None
+        why = optimizer.reason(seen.told, origin, place)
+        return Reservation(seen.space.from_values(v[None])[0], origin, place, why=why)
+
+    def _one_of_several(
+        self, optimizer: Optimizer, seen: Seen, number: int, before: int, beside: int
+    ) -> Reservation | None:
+        """The proposal that remains if `before` others take theirs; those for later trials are kept."""
+        tried, kept = seen.told, self._ahead if beside else []
+        while kept:
+            reservation = kept.pop(0)
+            V, fits, _ = placed(seen.space, [reservation.config])
+            if fits[0] and V[0] not in tried:
+                return reservation
+        before = min(before, MOST - 1)
+        found = optimizer.propose_several(tried, min(before + 1 + beside, MOST), trial=number)[before:]
+        if not len(found):
+            return None
+        why = optimizer.reason(tried, "surrogate")
+        configs = seen.space.from_values(found)
+        first, *self._ahead = [Reservation(config, "surrogate", why=why) for config in configs]
+        return first
+
+    def _seen(self, trials: Sequence[FrozenTrial], number: int) -> Seen | None:
+        space = self._space(trials)
+        if space is None:
+            return None
+        others = self._others.of(trials, number)
+        found = counting(others)
+        told = _told(space, [other.config for other in found], losses(found))
+        starting = len(told) - sum(other.extra for other in others) < self._n_init(space)
+        return Seen(space, found, _with_reserved_starts(space, told, found), starting)
+
+    def view(self, trials: Sequence[FrozenTrial]) -> tuple[Optimizer, Told] | None:
+        """The optimiser and all trials as it knows them; None as long as the objective's parameters are unknown."""
+        space = self._space(trials)
+        if space is None:
+            return None
+        found = counting(self._others.of(trials, -1))
+        return self._optimizer_for(space), _told(space, [other.config for other in found], losses(found))
 
     def _space(self, trials: Sequence[FrozenTrial]) -> Space | None:
         """The objective's space as far as it is known; this also chooses the history that belongs to it."""
@@ -196,16 +265,6 @@ class Search:
         self._logged.update(new)
         if new:
             log.warning("the %s has another search space than the objective; converted:\n%s", what, report(new))
-
-
-def _is_extra(trial: FrozenTrial) -> bool:
-    """Whether a trial uses up no configuration of the start.
-
-    Such trials were queued by the user, or ran before the objective's parameters were known.
-    """
-    reservation = Reservation.of(trial)
-    queued = is_queued(trial) and START not in trial.user_attrs
-    return queued or (reservation is not None and reservation.origin == NOTHING.origin)
 
 
 def _told(space: Space, configs: Sequence[Params], known: Array) -> Told:

@@ -36,9 +36,8 @@ class Stuck:
         return f"trial {self.trial} may run for ever: {self.why}; if its worker is dead, free it with\n  {self.command}"
 
 
-def stuck(study: Study) -> list[Stuck]:
-    """The stuck trials of a study."""
-    trials = study.get_trials(deepcopy=False)
+def stuck(study: Study, trials: Sequence[FrozenTrial]) -> list[Stuck]:
+    """The stuck ones of a study's trials."""
     running = [trial for trial in trials if trial.state == TrialState.RUNNING]
     if not running:
         return []

@@ -106,6 +106,28 @@ def read_trials(storage: BaseStorage, study: int, name: str, direction: str, dam
     return [trial for trial in reduced if trial is not None]
 
 
+def whole_trials(storage: BaseStorage, study: int, name: str, damage: Damage) -> list[FrozenTrial]:
+    """All trials of the study with this id, as Optuna's own objects; if damage is skipped, those that can be read."""
+    inner = backend(storage)
+    if not damage.skip:
+        return storage.get_all_trials(study, deepcopy=False)
+    if not isinstance(inner, RDBStorage):
+        skipped = getattr(inner, "damaged", ())
+        return [t for t in storage.get_all_trials(study, deepcopy=False) if t._trial_id not in skipped]
+    with inner.engine.connect() as connection:
+        numbers = [(row[0], row[1]) for row in connection.execute(_TRIALS, {"study": study})]
+    found = [_whole(storage, trial, number, name, damage) for trial, number in numbers]
+    return sorted((trial for trial in found if trial is not None), key=lambda trial: trial.number)
+
+
+def _whole(storage: BaseStorage, trial: int, number: Any, study: str, damage: Damage) -> FrozenTrial | None:
+    try:
+        return storage.get_trial(trial)
+    except Exception as error:
+        damage.trial(study, number, error)
+        return None
+
+
 def _is_sqlite(storage: RDBStorage) -> bool:
     return bool(storage.engine.url.get_backend_name() == "sqlite")
 

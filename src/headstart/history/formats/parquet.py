@@ -2,13 +2,16 @@
 
 It has one row per task and configuration, with the columns `task`, `value`, `count`, `cost`, and `config.NAME` for each
 parameter. The space, the direction, the meta-features and the provenance are in the schema's metadata as JSON. Choices
-that are not text are written as JSON.
+that are not text are written as JSON. A file may hold several metrics of the same evaluations: `value` is the first,
+the others are in columns `metric.NAME`, and the metadata has their names and directions.
 """
 
 from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -20,7 +23,8 @@ from headstart import __version__
 from headstart._support.direction import checked_direction
 from headstart._support.files import existing, replacing, understanding
 from headstart._support.types import Array
-from headstart.errors import FormatError
+from headstart._support.wording import closest
+from headstart.errors import FormatError, HistoryError
 from headstart.history.evaluations import Evaluations, turned_by_task
 from headstart.history.formats.frames import MOST, result_columns
 from headstart.space import Categorical, Int, Space
@@ -31,8 +35,10 @@ _CELLS = 10_000_000  # values that a file may always hold
 _PER_BYTE = 16  # and for each of its bytes; a history of real runs needs several bytes for each row
 
 
-def write(runs: Evaluations, path: str | os.PathLike[str]) -> None:
-    """See `History.save`."""
+def write(
+    runs: Evaluations, path: str | os.PathLike[str], metrics: Mapping[str, Evaluations] = MappingProxyType({})
+) -> None:
+    """See `History.save`. metrics: the same evaluations by metric, the first of them `runs` itself."""
     header = {
         "format": _FORMAT if runs.directions else 1,
         "version": __version__,
@@ -44,7 +50,12 @@ def write(runs: Evaluations, path: str | os.PathLike[str]) -> None:
     }
     if runs.directions:
         header["directions"] = dict(runs.directions)
-    table = pa.table(_arrow_columns(runs))
+    if metrics:
+        header["metrics"] = {name: other.direction for name, other in metrics.items()}
+    columns = _arrow_columns(runs)
+    for name, other in list(metrics.items())[1:]:
+        columns[f"metric.{name}"] = pa.array(other.values, mask=np.isnan(other.values))
+    table = pa.table(columns)
     table = table.replace_schema_metadata({_KEY: json.dumps(header, allow_nan=False).encode()})
     with replacing(path) as temporary:
         pq.write_table(table, temporary, compression="zstd")
@@ -73,7 +84,21 @@ def _labels(parameter: Categorical) -> list[str]:
     return [json.dumps(choice) for choice in parameter.choices]
 
 
-def read(path: str | os.PathLike[str]) -> Evaluations:
+def read_metrics(path: str | os.PathLike[str]) -> dict[str, str]:
+    """The metrics in a file with their directions, the one that is read by default first; empty if it names none."""
+    path = existing(path)
+    return _metrics(_read_header(pq.read_schema(path), path.name))
+
+
+def read_features(path: str | os.PathLike[str]) -> dict[str, dict[str, float]]:
+    """The meta-features of the tasks in a file."""
+    path = existing(path)
+    header = _read_header(pq.read_schema(path), path.name)
+    with understanding(f"{path.name} is damaged"):
+        return {task: dict(features) for task, features in _features(header["features"]).items()}
+
+
+def read(path: str | os.PathLike[str], metric: str | None = None) -> Evaluations:
     """See `History.load`."""
     path = existing(path)
     if path.suffix == ".csv":
@@ -83,19 +108,38 @@ def read(path: str | os.PathLike[str]) -> Evaluations:
         header = _read_header(file.schema_arrow, path.name)
         with understanding(f"{path.name} is damaged"):
             space = Space.from_json(header["space"])
-            columns = _columns(file, space, path.stat().st_size)
+            metrics = _metrics(header)
+        value = _value_column(metrics, metric, path.name)
+        with understanding(f"{path.name} is damaged"):
+            columns = _columns(file, space, value, path.stat().st_size)
         table = pq.read_table(path, columns=columns, read_dictionary=[c for c in columns if _is_text(file, c)])
     except (pa.ArrowException, OSError, UnicodeError) as error:  # the last for names of columns
         reason = "it is empty" if not path.stat().st_size else str(error)
         raise FormatError(f"{path.name} is not a Parquet file, is damaged or was cut off ({reason})") from error
     with understanding(f"{path.name} is damaged"):
-        return _read_evaluations(table, header, space)
+        if metric is not None and metrics:
+            header["direction"] = metrics[metric]
+        return _read_evaluations(table, header, space, value)
 
 
-def _columns(file: pq.ParquetFile, space: Space, size: int) -> list[str]:
+def _metrics(header: dict[str, Any]) -> dict[str, str]:
+    return {str(name): checked_direction(direction) for name, direction in header.get("metrics", {}).items()}
+
+
+def _value_column(metrics: Mapping[str, str], metric: str | None, name: str) -> str:
+    """The column of a metric."""
+    if metric is None or metric == next(iter(metrics), None):
+        return "value"
+    if metric not in metrics:
+        known = f"its metrics are {', '.join(metrics)}" if metrics else "it has only one"
+        raise HistoryError(f"{name} has no metric {metric!r}: {known}{closest(metric, list(metrics))}")
+    return f"metric.{metric}"
+
+
+def _columns(file: pq.ParquetFile, space: Space, value: str, size: int) -> list[str]:
     """The columns to read. They are checked before a small file can fill the memory: a run of equal values is short."""
     names = file.schema_arrow.names
-    needed = ["task", "value", "count", *(f"config.{name}" for name in space)]
+    needed = ["task", value, "count", *(f"config.{name}" for name in space)]
     if absent := [name for name in needed if name not in names]:
         raise FormatError(f"it has no column {absent[0]!r}")
     columns = [*needed, *(["cost"] if "cost" in names else [])]
@@ -143,7 +187,7 @@ def _read_header(schema: pa.Schema, name: str) -> dict[str, Any]:
     return dict(header)
 
 
-def _read_evaluations(table: pa.Table, header: dict[str, Any], space: Space) -> Evaluations:
+def _read_evaluations(table: pa.Table, header: dict[str, Any], space: Space, value: str) -> Evaluations:
     direction = checked_direction(header["direction"])
     V = np.column_stack([_read_parameter(table, name, space) for name in space])
     directions = {str(task): checked_direction(own) for task, own in header.get("directions", {}).items()}
@@ -152,7 +196,7 @@ def _read_evaluations(table: pa.Table, header: dict[str, Any], space: Space) -> 
         space,
         tasks,
         space.checked(V, row_name="row"),
-        turned_by_task(_floats(table, "value"), tasks, direction, directions),
+        turned_by_task(_floats(table, value), tasks, direction, directions),
         _counts(table),
         costs=_floats(table, "cost") if "cost" in table.column_names else None,
         features=_features(header["features"]),

@@ -97,7 +97,7 @@ def _starts(
     name: str, method: str, history: History, init: str, features: Mapping[str, float], curve: Array, item: int
 ) -> Rows:
     """The starting points, their distance to the best accuracy, and how many come from the same kind of problem."""
-    start = learn(history, n=K, method=init, features=features)
+    start = learn(history, n=K, method=init, features=features, estimate=False)
     h = np.array([config["h"] for config in start.configs])
     reached = curve[np.abs(STEPS[:, None] - h).argmin(axis=0)]
     owners = nearest(history, init, features)

@@ -1,0 +1,216 @@
+"""Checks of a data set before a model of the library is fitted to it.
+
+What the model itself would reject is rejected at once, with the problem and what to do about it, instead of after many
+failed fits. After a step that may change X, other than scaling it, only the target is checked. Columns that are not
+scaled are a warning, and a data set unlike all past ones is a line in the log: both can be right.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from sklearn.utils.multiclass import check_classification_targets
+
+from headstart._support.log import announce
+from headstart._support.types import Array
+from headstart._support.wording import counted, printable, some
+from headstart.adapters.known import Known
+from headstart.adapters.steps import steps
+from headstart.datasets.features import is_sparse
+from headstart.errors import ArgumentError
+from headstart.history import Features
+from headstart.library.models import CLASSIFICATION
+
+# Columns count as scaled if their standard deviations are within these limits; guesses. Columns in [0, 1] pass.
+LARGEST = 10.0
+WIDEST = 100.0  # ratio of the largest to the smallest
+SAMPLED = 5000  # rows from which they are estimated
+
+SCALERS = ("Scaler", "QuantileTransformer", "PowerTransformer", "Normalizer", "Whitening", "SplineTransformer")
+
+
+def check_data(known: Known, estimator: Any, X: Any, y: Any) -> None:
+    """An error if the model cannot be fitted to the data; a warning if its columns or its target should be scaled."""
+    if y is not None:
+        check_target(known, y)
+    if not is_sparse(X) and _arrives_as_it_is(estimator):
+        check_columns(known, X)
+    if known.model.standardised and not _has_scaler(estimator):
+        warn_of_scales(known, X)
+    if known.model.scaled_target and y is not None and not _scales_target(estimator):
+        warn_of_target(known, y)
+
+
+# -- the target ------------------------------------------------------------------------------------------------
+
+
+def check_target(known: Known, y: Any) -> None:
+    """An error if y is continuous or has one class only, for a classifier, or holds text, for a regressor."""
+    name = known.model.class_name
+    if known.model.kind != CLASSIFICATION:
+        text = next(_texts(_as_frame(y)), None)
+        if text is not None:
+            raise ArgumentError(f"y holds {text[1]}, but {name} predicts numbers", "use a classifier, or encode y")
+        return
+    check_classification_targets(y)  # scikit-learn's own error
+    labels = pd.unique(np.asarray(y).ravel())
+    if len(labels) == 1:
+        raise ArgumentError(
+            f"y has only one class, {_shown(labels[0])}, so {name} has nothing to learn", "pass rows of two classes"
+        )
+
+
+# -- the columns -----------------------------------------------------------------------------------------------
+
+
+def check_columns(known: Known, X: Any) -> None:
+    """An error if X holds text or missing values that the model, which gets X as it is, does not take."""
+    name, frame = known.model.class_name, _as_frame(X)
+    if not known.model.categories:
+        found = list(_texts(frame))
+        if found:
+            column, value = found[0]
+            columns = f"[{', '.join(_shown(label) for label, _ in found[:3])}{', …' * (len(found) > 3)}]"
+            encoder = f"(OneHotEncoder(handle_unknown='ignore'), {columns}), remainder='passthrough'"
+            raise ArgumentError(
+                f"column {_shown(column)} of X holds {value}, but {name} takes only numbers",
+                f"encode such columns first, as in make_pipeline(make_column_transformer({encoder}), {name}())",
+            )
+    if not known.model.missing:
+        missing = frame.isna().sum()
+        if missing.any():
+            there = [str(column) for column in frame.columns[missing > 0]]
+            raise ArgumentError(
+                f"X lacks {counted(int(missing.sum()), 'value')}, in {counted(len(there), 'column')} "
+                f"({some(there)}), but {name} takes no NaN",
+                f"fill them in first, as in make_pipeline(SimpleImputer(), {name}())",
+            )
+
+
+def _texts(frame: pd.DataFrame) -> Iterator[tuple[object, str]]:
+    """The columns that are not numbers, each with its first value that is none."""
+    for j, label in enumerate(frame.columns):
+        column = frame.iloc[:, j]
+        if column.dtype.kind in "biuf" and not isinstance(column.dtype, pd.CategoricalDtype):
+            continue
+        wrong = [value for value in column.dropna().unique() if not _is_number(value)]
+        if wrong:
+            yield label, f"the text {_shown(wrong[0])}" if isinstance(wrong[0], str) else _shown(wrong[0])
+
+
+def _is_number(value: Any) -> bool:
+    """As scikit-learn sees it: "1.5" is a number, a date is none."""
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _as_frame(X: Any) -> pd.DataFrame:
+    """X as a frame, without its columns if it is no table: the model will say so itself."""
+    if isinstance(X, pd.DataFrame):
+        return X
+    if isinstance(X, pd.Series):
+        return X.to_frame()
+    try:
+        cells = np.asarray(X)
+    except ValueError:  # rows of different lengths
+        return pd.DataFrame()
+    return pd.DataFrame(cells) if cells.ndim in (1, 2) else pd.DataFrame()
+
+
+def _shown(value: Any) -> str:
+    return printable(f"{value.item() if isinstance(value, np.generic) else value!r:.40}")
+
+
+# -- scales ----------------------------------------------------------------------------------------------------
+
+
+def warn_of_scales(known: Known, X: Any) -> None:
+    """A warning if the columns of X differ so much in scale that the past runs say little about it."""
+    spreads = _spreads(X)
+    if not len(spreads) or (spreads.max() <= LARGEST and spreads.max() <= WIDEST * spreads.min()):
+        return
+    name = known.model.class_name
+    add = f"make_pipeline(StandardScaler(), {name}())"
+    if known.prefix:
+        add = f"StandardScaler() before {known.prefix.removesuffix('__')}"
+    warnings.warn(
+        f"the columns of X are not scaled: their standard deviations go from {spreads.min():.2g} to "
+        f"{spreads.max():.2g}. The past runs of {name} had standardised columns; use {add}",
+        UserWarning,
+        stacklevel=4,
+    )
+
+
+def warn_of_target(known: Known, y: Any) -> None:
+    """A warning if the target of a model that needs it scaled is not."""
+    spreads = _spreads(np.asarray(y).reshape(len(y), -1))
+    if not len(spreads) or 1 / LARGEST <= spreads.min() <= spreads.max() <= LARGEST:
+        return
+    name = known.model.class_name
+    warnings.warn(
+        f"y is not scaled: its standard deviation is {spreads.max():.2g}. The past runs of {name} had a standardised "
+        f"target; use TransformedTargetRegressor({name}(), transformer=StandardScaler())",
+        UserWarning,
+        stacklevel=4,
+    )
+
+
+def _spreads(X: Any) -> Array:
+    """The standard deviations of the numeric columns that vary."""
+    if is_sparse(X):
+        return np.empty(0)
+    frame = _as_frame(X)
+    frame = frame.iloc[:: max(1, len(frame) // SAMPLED)]
+    numeric: npt.NDArray[Any] = frame.select_dtypes("number").to_numpy(dtype=float, na_value=np.nan)
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # columns without a value
+        spreads = np.nanstd(numeric, axis=0) if numeric.size else np.empty(0)
+    return np.asarray(spreads[np.isfinite(spreads) & (spreads > 0)])
+
+
+def _has_scaler(estimator: Any) -> bool:
+    return any(_is_scaler(step) for step in steps(estimator).values())
+
+
+def _is_scaler(step: Any) -> bool:
+    return type(step).__name__.endswith(SCALERS)
+
+
+def _arrives_as_it_is(estimator: Any) -> bool:
+    """Whether nothing but scalers stands between X and the model: they keep missing values, and take no text either."""
+    before = [step for step in steps(estimator).values() if hasattr(step, "transform") and not hasattr(step, "predict")]
+    return all(map(_is_scaler, before))
+
+
+def _scales_target(estimator: Any) -> bool:
+    return any(type(step).__name__ == "TransformedTargetRegressor" for step in steps(estimator).values())
+
+
+# -- what the past runs cover ----------------------------------------------------------------------------------
+
+COUNTED = {"number_of_instances": "row", "number_of_features": "column", "number_of_classes": "class"}
+
+
+def say_if_unlike(past: Iterable[Features | None], features: Features | None) -> None:
+    """A line in the log if the data set has more or fewer rows, columns or classes than any of the past ones.
+
+    past: their meta-features.
+    """
+    found, tasks = [], [known for known in past if known]
+    for name, thing in COUNTED.items():
+        known = [task[name] for task in tasks if name in task]
+        value = (features or {}).get(name)
+        if value is None or not known or min(known) <= value <= max(known):
+            continue
+        limit = f"at most {max(known):,.0f}" if value > max(known) else f"at least {min(known):,.0f}"
+        found.append(f"{counted(int(value), thing, 'classes' if thing == 'class' else None)} ({limit} there)")
+    if found:
+        announce(f"this data set is unlike all that the past runs had: {', '.join(found)}; expect less from the start")
