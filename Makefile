@@ -5,6 +5,7 @@
 # make bench   compute the numbers of benchmarks/README.md
 # make stress  kill workers, damage files and let workers race: the campaigns of benchmarks/README.md (half an hour)
 # make reproduce    rerun a paper's experiments, by default a quick run of the first; ARGS="similarities --history svm"
+# make audit   ask a vulnerability service about the pinned versions
 # make claims  write docs/claims.md from the tables in benchmarks/papers
 # make docs    build the documentation as a site in site/
 # make dist    build the wheel and the source archive in dist/, and try both in a new environment
@@ -14,6 +15,7 @@
 
 VENV := .venv
 EXPORTS := .venv-exports
+AUDIT := .venv-audit
 PY := $(VENV)/bin/python
 INSTALL := $(PY) -m pip install --disable-pip-version-check -c constraints.txt
 
@@ -27,7 +29,7 @@ TEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(PY) -m pytest -n auto --maxpr
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-exports lint bench stress reproduce claims docs dist clean
+.PHONY: help demo test test-exports lint bench stress reproduce audit claims docs dist clean
 
 help:
 	@sed -n 's/^# \(make .*\)/\1/p' Makefile
@@ -53,6 +55,9 @@ bench: $(VENV)/.dev
 stress: $(VENV)/.dev
 	@for file in $(sort $(wildcard benchmarks/stress_*.py)); do echo "== $$file"; \
 	  OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 timeout 1800 $(PY) "$$file" || exit 1; done
+
+audit: $(AUDIT)/.ready
+	@$(AUDIT)/bin/python tools/audit.py
 
 reproduce: $(VENV)/.papers
 	$(PY) -m headstart reproduce $(or $(ARGS),initializations --quick)
@@ -100,4 +105,9 @@ $(VENV)/.docs: pyproject.toml constraints.txt | $(VENV)/.made
 $(EXPORTS)/.ready: pyproject.toml constraints.txt
 	@[ -x $(EXPORTS)/bin/python ] || "$(PYTHON)" -m venv $(EXPORTS)
 	$(EXPORTS)/bin/python -m pip install --disable-pip-version-check -q -c constraints.txt -e ".[exports,optuna,configspace]" pytest
+	@touch $@
+
+$(AUDIT)/.ready:
+	@[ -x $(AUDIT)/bin/python ] || "$(PYTHON)" -m venv $(AUDIT)
+	$(AUDIT)/bin/python -m pip install --disable-pip-version-check -q pip-audit
 	@touch $@

@@ -1,6 +1,6 @@
 """Damaged files of every kind that headstart reads: only its own errors, no hang, bounded memory.
 
-python benchmarks/stress_files.py [--each 1000] [--kinds sqlite journal …] [--seed 0]
+python benchmarks/stress_files.py [--each 560] [--kinds sqlite journal …] [--seed 0]
 
 Each file is a good one in which something was changed at random: bytes flipped, cut out, repeated or made up, and where
 the format has an inside (JSON, the lines of a journal, the rows of a database), values there. A file that can still be
@@ -40,6 +40,7 @@ from headstart.history.sources import read_history, read_hpob
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
+from other_tools import unpacked
 from past_studies import SPACE, fill
 
 SECONDS, MEMORY = 10, 2 << 30
@@ -55,7 +56,7 @@ JUNK: list[Any] = [
 def make_files(folder: Path) -> dict[str, Path]:
     """One good file of every kind."""
     names = {
-        "start": "start.json", "history": "runs.parquet", "CSV": "runs.csv", "HPO-B": "hpob.json",
+        "start": "start.json", "history": "runs.parquet", "CSV": "runs.csv", "TSV": "runs.tsv", "HPO-B": "hpob.json",
         "space": "space.json", "SQLite": "runs.db", "journal": "runs.log", "model": "model.npz",
     }  # fmt: skip
     paths = {kind: folder / name for kind, name in names.items()}
@@ -65,13 +66,14 @@ def make_files(folder: Path) -> dict[str, Path]:
     history = hs.History.from_optuna(paths["SQLite"])
     history.save(paths["history"])
     history.save(paths["CSV"])
+    paths["TSV"].write_text(paths["CSV"].read_text().replace(",", "\t"))
     hs.Start(SPACE, SPACE.sample(5, seed=0)).save(paths["start"])
     paths["space"].write_text(json.dumps(SPACE.to_json()))
     rng = random.Random(0)
     sets = {name: {"X": [[rng.random(), rng.random()] for _ in range(6)], "y": [[rng.random()]] * 6} for name in "ab"}
     paths["HPO-B"].write_text(json.dumps({"4796": sets}))
     _make_model(paths["model"])
-    return paths
+    return {**paths, **{tool: unpacked(tool, folder / tool) for tool in TOOLS}}
 
 
 def _make_model(path: Path) -> None:
@@ -83,20 +85,34 @@ def _make_model(path: Path) -> None:
     train(data, target, Recipe("points", (2,), "mean", points=5, size=4), Training(steps=2), progress=False).save(path)
 
 
+TOOLS: dict[str, Callable[[Path], Any]] = {  # what real tools left on the disk, in folders
+    "mlflow": lambda folder: hs.History.from_mlflow(folder / "mlruns", value="val/loss"),
+    "mlflow_database": lambda folder: hs.History.from_mlflow(folder / "mlflow.db", value="val/loss"),
+    "ray": lambda folder: hs.History.from_ray(folder, value="loss"),
+    "smac": hs.History.from_smac,
+    "syne_tune": hs.History.from_syne_tune,
+    "keras_tuner": hs.History.from_keras_tuner,
+    "hyperopt": lambda folder: hs.History.from_hyperopt(next(folder.glob("*.csv"))),
+    "ax": lambda folder: hs.History.from_ax(next(folder.glob("*.json"))),
+    "flaml": lambda folder: hs.History.from_flaml(next(folder.glob("*.log"))),
+}
 READERS: dict[str, Callable[[Path], Any]] = {
     "start": hs.Start.load,
     "history": hs.History.load,
     "CSV": hs.History.from_csv,
+    "TSV": hs.History.from_csv,
     "HPO-B": read_hpob,
     "space": lambda path: read_history(str(path.with_name("good.csv")), hs.history.Reading(space=path)),
     "SQLite": hs.History.from_optuna,
     "journal": hs.History.from_optuna,
     "model": Model.load,
+    **TOOLS,
 }
 COMMANDS = {
     "start": ["suggest"],
     "history": ["import"],
     "CSV": ["import"],
+    "TSV": ["import"],
     "HPO-B": ["import"],
     "SQLite": ["import"],
     "journal": ["import"],
@@ -141,6 +157,13 @@ def change_json(value: Any, rng: random.Random) -> Any:
     return rng.choice(JUNK)
 
 
+def changed_json(text: str, rng: random.Random) -> str:
+    try:
+        return json.dumps(change_json(json.loads(text), rng))
+    except ValueError:  # one object a line
+        return change_lines(text, rng)
+
+
 def change_lines(text: str, rng: random.Random) -> str:
     lines = text.splitlines()
     for _ in range(rng.choice([1, 1, 3])):
@@ -148,7 +171,8 @@ def change_lines(text: str, rng: random.Random) -> str:
         if rng.random() < 0.2:
             lines[i : i + 1] = rng.choice([[], [lines[i]] * 2, [""], [rng.choice(lines)]])
         else:
-            lines[i] = json.dumps(change_json(json.loads(lines[i]) if lines[i].startswith("{") else {}, rng))
+            with contextlib.suppress(ValueError):  # it was changed before
+                lines[i] = json.dumps(change_json(json.loads(lines[i]) if lines[i].startswith("{") else {}, rng))
         if not lines:
             break
     return "\n".join(lines) + "\n"
@@ -174,6 +198,13 @@ def change_rows(path: Path, rng: random.Random) -> None:
 
 
 def damage(kind: str, good: Path, bad: Path, rng: random.Random) -> None:
+    if good.is_dir():  # one of its files
+        shutil.rmtree(bad, ignore_errors=True)
+        shutil.copytree(good, bad)
+        part = rng.choice(sorted(path for path in good.rglob("*") if path.is_file()))
+        kinds = {".db": "SQLite", ".csv": "CSV"}
+        damage(kinds.get(part.suffix, ""), part, bad / part.relative_to(good), rng)
+        return
     shutil.copy(good, bad)
     inside = rng.random() < 0.6
     if inside and kind == "SQLite":
@@ -181,11 +212,12 @@ def damage(kind: str, good: Path, bad: Path, rng: random.Random) -> None:
     elif inside and kind == "journal":
         bad.write_text(change_lines(good.read_text(), rng))
     elif inside and good.suffix == ".json":
-        bad.write_text(json.dumps(change_json(json.loads(good.read_text()), rng)))
-    elif inside and kind == "CSV":
-        cells = good.read_text().split(",")
+        bad.write_text(changed_json(good.read_text(), rng))
+    elif inside and kind in ("CSV", "TSV"):
+        between = "," if kind == "CSV" else "\t"
+        cells = good.read_text().split(between)
         cells[rng.randrange(len(cells))] = str(rng.choice(JUNK))
-        bad.write_text(",".join(cells))
+        bad.write_text(between.join(cells))
     elif inside and kind == "history":
         change_header(bad, rng)
     elif inside and kind == "model":
@@ -271,7 +303,7 @@ def campaign(kind: str, good: Path, each: int, seed: int) -> Counter[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--each", type=int, default=1000, help="damaged files of each kind")
+    parser.add_argument("--each", type=int, default=560, help="damaged files of each kind")
     parser.add_argument("--kinds", nargs="+", choices=READERS, default=list(READERS))
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()

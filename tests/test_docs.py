@@ -167,10 +167,11 @@ def test_everything_in_the_reference_exists(name: str) -> None:
     assert re.search(rf"\b{path.name}\b", module.read_text(encoding="utf-8"))
 
 
-def test_the_page_of_commands_is_the_generated_one() -> None:
-    script = ROOT / "tools" / "commands_page.py"
+@pytest.mark.parametrize("name", ["commands", "library"])
+def test_generated_pages_are_up_to_date(name: str) -> None:
+    script = ROOT / "tools" / f"{name}_page.py"
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True, env=environment())
-    assert (ROOT / "docs" / "commands.md").read_text(encoding="utf-8") == done.stdout
+    assert (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8") == done.stdout
 
 
 # -- pages made by tools ---------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ import pytest
 from headstart._support import files
 from headstart._support.files import TEMPORARY, read_arrays, replacing, understanding, write_arrays, write_json
 from headstart.errors import FormatError
+from program import environment
 
 
 def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
@@ -111,3 +112,41 @@ def test_objects_are_never_unpickled(tmp_path: Path) -> None:
     np.savez(tmp_path / "a.npz", header=np.array([{"a": 1}], dtype=object))
     with pytest.raises(FormatError, match="damaged"):
         read_arrays(tmp_path / "a.npz", "a model")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the limit on the size of a file is POSIX's")
+@pytest.mark.parametrize("what", ["start", "history", "state", "page"])
+def test_a_full_disk_is_an_error_that_names_the_file_and_leaves_the_old_one(what: str, tmp_path: Path) -> None:
+    """A limit on the size of files stands for a disk without space: the same call fails in the same way."""
+    names = {"start": "start.json", "history": "runs.parquet", "state": "arrays.npz", "page": "report.html"}
+    path = tmp_path / names[what]
+    path.write_text("the old one")
+    writes = {
+        "start": "hs.Start(hs.Space({'x': hs.Float(0, 1)}), [{'x': i / 999} for i in range(999)]).save(path)",
+        "history": "hs.library.load('adaboost').save(path)",
+        "state": "write_arrays(path, {}, {'a': np.zeros(9999)})",
+        "page": "with replacing(path) as temporary: temporary.write_text('x' * 9999)",
+    }
+    program = f"""
+import resource, sys
+import numpy as np, headstart as hs
+from headstart._support.files import replacing, write_arrays
+path = sys.argv[1]
+resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
+try:
+    {writes[what]}
+except OSError as error:
+    print(error.filename, error.strerror)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(path)], capture_output=True, text=True, env=environment(), check=False
+    )
+    assert done.stdout == f"{path} cannot be written: File too large\n", done.stderr
+    assert path.read_text() == "the old one"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
+def test_a_full_device_is_an_error_that_names_it() -> None:
+    with pytest.raises(OSError, match="cannot be written: No space left on device: '/dev/full'"):
+        write_json("/dev/full", list(range(99_999)))

@@ -17,6 +17,7 @@ from sklearn.decomposition import PCA
 from sklearn.ensemble import (
     AdaBoostClassifier,
     BaggingClassifier,
+    ExtraTreesClassifier,
     GradientBoostingClassifier,
     RandomForestClassifier,
     VotingClassifier,
@@ -143,6 +144,23 @@ def test_a_support_vector_machine_keeps_the_grid_of_the_first_paper_for_its_metr
 def test_an_unknown_estimator_is_rejected_with_the_closest_known_one(estimator, words):
     with pytest.raises(ValueError, match=words):
         HeadstartSearchCV(estimator).fit(*load_iris(return_X_y=True))
+
+
+def test_a_model_without_past_runs_starts_from_its_defaults(monkeypatch, caplog):
+    monkeypatch.setattr("headstart.library.names", lambda: ["svm"])
+    caplog.set_level(logging.INFO, "headstart")
+    X, y = load_diabetes(return_X_y=True)
+    scaled = TransformedTargetRegressor(SVR(), transformer=StandardScaler())
+    search = HeadstartSearchCV(scaled, n_trials=3, n_init=2, cv=2, random_state=0).fit(X, y)
+    assert "no runs of SVR ship with headstart; starting from its defaults" in caplog.text
+    first, second = search.cv_results_["params"][:2]
+    assert (first["regressor__kernel"], first["regressor__C"], first["regressor__gamma"]) == ("rbf", 1.0, 0.1)
+    assert second != first
+    assert list(search.cv_results_["origin"]) == ["start", "start", "surrogate"]
+    again = HeadstartSearchCV(scaled, n_trials=3, n_init=2, cv=2, random_state=0).fit(X, y)
+    assert again.cv_results_["params"] == search.cv_results_["params"]
+    with pytest.raises(ValueError, match="no runs of SVR ship with headstart; tune it with HeadstartSearchCV"):
+        hs.defaults(scaled, X, y)
 
 
 def test_parameters_that_a_constructor_takes_without_listing_them():
@@ -311,6 +329,16 @@ def test_data_that_a_pipeline_prepares_is_accepted(wine):
     assert tree.fit(_missing(wine[0]), y).best_score_ > 0.5  # it takes NaN
     numbers = wine[0].astype(str)  # scikit-learn converts them, too
     assert tree.fit(numbers, y).best_score_ > 0.5
+
+
+def test_missing_values_are_left_to_the_models_that_take_them_in_this_version(wine):
+    """The library measured extra trees without missing values; scikit-learn takes them from 1.6 on."""
+    tags = pytest.importorskip("sklearn.utils", reason="needs get_tags")
+    forest = ExtraTreesClassifier(n_estimators=3, random_state=0)
+    if not hasattr(tags, "get_tags") or not tags.get_tags(forest).input_tags.allow_nan:
+        pytest.skip("this scikit-learn is too old")
+    search = HeadstartSearchCV(forest, n_trials=1, cv=2, random_state=0)
+    assert search.fit(_missing(wine[0]), wine[1]).best_score_ > 0.5
 
 
 def test_what_a_pipeline_does_not_prepare_fails_with_the_first_candidate(wine):

@@ -29,7 +29,7 @@ COMMANDS = ("learn", "suggest", "list", "check", "report", "import", "export", "
         (("learn", "svm", "--methd", "li"), "there is no option --methd; did you mean --method? (see headstart learn"),
         (("learn", "svm", "iris"), "1 argument too many: iris (see headstart learn --help)"),
         (("learn", "runs.csv", "--direction", "max"), "--direction: there is no 'max'; did you mean 'maximize'"),
-        (("build",), "what"),
+        (("build",), "NAME"),
         (("build", "swm"), "there is no 'swm'; did you mean 'svm'"),
         (("build", "svm", "--jobs", "many"), "--jobs: 'many' is not a whole number"),
         (("build", "svm", "--jobs", "0"), "--jobs: must not be 0; -1 is one process per core"),

@@ -172,3 +172,15 @@ def test_columns_that_are_no_parameters_are_named(tmp_path: Path) -> None:
 
 def test_continuous_parameters_are_no_ids() -> None:
     assert GOOD.space["rate"] == hs.Float(0.01, 0.6)  # different in every row, too
+
+
+def test_a_table_of_very_many_columns_is_refused_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "wide.csv"
+    names = [f"p{i}" for i in range(2500)]
+    rows = [",".join(["t1", "0.5", *(str(i * r % 7) for i in range(2500))]) for r in range(3)]
+    path.write_text("\n".join([",".join(["task", "loss", *names]), *rows]) + "\n")
+    with pytest.raises(hs.errors.ArgumentError, match="2,500 columns that could be parameters; at most 2,000") as info:
+        hs.History.from_csv(path, task="task", value="loss")
+    assert "space" in str(info.value)
+    few = hs.History.from_csv(path, {"p1": hs.Int(0, 6)}, task="task", value="loss")
+    assert len(few) == 1

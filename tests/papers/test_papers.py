@@ -15,6 +15,7 @@ import pandas as pd
 import pytest
 
 import headstart as hs
+from headstart._support.wording import markdown
 from headstart.history.formats import authors
 from headstart.papers import claims, initializations, runs, similarities, tables
 from headstart.papers.checks import (
@@ -508,3 +509,12 @@ def test_missing_results_are_named(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"repetitions .* 'many'"):
         claims.write([tmp_path], tmp_path / "page.md")
     assert not (tmp_path / "page.md").exists()
+
+
+def test_names_on_the_page_of_claims_are_text_and_not_markdown():
+    hostile = "a|b *c* [d](javascript:e) <img src=x> `f`\n# g"
+    text = markdown(hostile)
+    assert "\n" not in text
+    for mark in "|*[]<>`#":
+        assert text.count(mark) == text.count(f"\\{mark}")
+    assert markdown("svm, the authors' data (50 tasks)") == "svm, the authors' data (50 tasks)"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Callable
 
 import numpy as np
@@ -16,6 +17,8 @@ from headstart.search.proposal import (
     best_in_space,
     completed,
     neighbours,
+    several_candidates,
+    several_in_space,
 )
 from headstart.space import Categorical, Float, Int, Space
 from headstart.strategies.base import LISTABLE, Told
@@ -285,3 +288,55 @@ def test_the_surroundings_keep_choices_and_conditions() -> None:
         assert (np.isnan(rows) == np.isnan(v)).all()
         choices = [j for j, name in enumerate(MODELS) if isinstance(MODELS[name], Categorical)]
         np.testing.assert_array_equal(rows[:, choices], np.tile(v[choices], (len(rows), 1)))
+
+
+# -- thousands of choices --------------------------------------------------------------------------------------
+
+
+def test_coordinates_that_never_move_take_no_part_in_a_climb():
+    """H grows with the square of the coordinates; one choice of ten thousand would need gigabytes."""
+    target = np.array([0.2, 0.7])
+
+    def bowl(x: Array) -> tuple[Array, Array]:
+        away = x[:, :2] - target
+        return -(away**2).sum(axis=1), np.pad(-2 * away, ((0, 0), (0, x.shape[1] - 2)))
+
+    Z = np.zeros((2, 3000))
+    Z[:, :2], Z[:, 7] = [[0.5, 0.5], [0.9, 0.1]], 1.0
+    movable = np.zeros(Z.shape, dtype=bool)
+    movable[:, :2] = True
+    tracemalloc.start()
+    top = climb(bowl, Z, movable)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    np.testing.assert_array_equal(top[:, :2], climb(bowl, Z[:, :2], movable[:, :2]))
+    np.testing.assert_array_equal(top[:, 2:], Z[:, 2:])
+    assert peak < 10 * Z.nbytes
+
+
+def test_of_very_many_choices_some_are_compared():
+    space = Space({"word": Categorical([f"w{i}" for i in range(5000)]), "x": Float(0, 1)})
+    rows = neighbours(space, np.array([[17.0, 0.5]]))
+    assert 200 < len(rows) < 600
+    assert len(np.unique(rows[:, 0])) == len(rows)
+    assert 17.0 not in rows[:, 0]
+    few = Space({"word": Categorical(list("abcde"))})
+    assert neighbours(few, np.array([[2.0]]))[:, 0].tolist() == [0, 1, 3, 4]
+
+
+# -- several at once -------------------------------------------------------------------------------------------
+
+
+def test_several_proposals_differ_and_begin_with_the_best():
+    rng = np.random.default_rng(0)
+    V = PLANE.sample_values(12, rng=rng)
+    told = Told(V, ((V - 0.4) ** 2).sum(axis=1))
+    model = Gaussian().begin(PLANE, None, features=None, rng=np.random.default_rng(1))
+    posterior = model.fit(PLANE.encode_values(V), told.losses)
+    found = several_in_space(posterior, PLANE, told, EI, 5, rng=np.random.default_rng(2))
+    best = best_in_space(posterior, PLANE, told, EI, rng=np.random.default_rng(2))
+    np.testing.assert_array_equal(found[0], best)
+    assert len(np.unique(found, axis=0)) == 5
+    assert not any(v in told for v in found)
+    listed = Candidates(PLANE, PLANE.sample_values(3, rng=rng))
+    assert len(several_candidates(posterior, listed, told, EI, 5)) == 3

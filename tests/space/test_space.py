@@ -33,7 +33,7 @@ some = examples(30)
         (lambda: Int(5, 2), "low must be below high, but got low=5, high=2"),
         (lambda: Float(0, 1, log=True), "a log scale needs bounds above 0, but got low=0.0"),
         (lambda: Int(-1, 9, log=True), "a log scale needs bounds above 0, but got low=-1"),
-        (lambda: Float(-1e308, 1e308), "too wide"),
+        (lambda: Float(-1e308, 1e308, step=1e300), "too wide for steps"),
         (lambda: Float(math.nan, 1), "low must be a finite number, but got nan"),
         (lambda: Float(0, math.inf), "high must be a finite number, but got inf"),
         (lambda: Float(0, 10**400), "high must be a finite number"),
@@ -527,3 +527,19 @@ def test_integers_up_to_the_last_that_floats_have(log: bool) -> None:
     assert all(isinstance(n, int) and low <= n <= 2**53 for n in sample)
     with pytest.raises(SpaceError, match=r"must be within ±2\^53"):
         Int(0, 2**53 + 2)
+
+
+def test_a_range_wider_than_the_largest_number_is_searched_like_any_other():
+    wide = Float(-1.7e308, 1.7e308)
+    u = np.linspace(0, 1, 9)
+    v = wide.from_unit(u)
+    assert np.isfinite(v).all()
+    assert (v[0], v[4], v[8]) == (-1.7e308, 0.0, 1.7e308)
+    np.testing.assert_allclose(wide.to_unit(v), u, atol=1e-12)
+    assert wide.contains(1.6e308)
+    assert not wide.contains(1.79e308)
+    optimizer = hs.Optimizer(Space({"x": wide, "y": Float(0, 1)}), n_init=3, seed=0)
+    for _ in range(6):
+        config = optimizer.ask()
+        assert abs(config["x"]) <= 1.7e308
+        optimizer.tell(config, abs(config["x"] / 1e308 - 0.5))

@@ -5,6 +5,7 @@ Arrays are stored in a NumPy archive (.npz) whose entry `header` is JSON. Nothin
 
 from __future__ import annotations
 
+import errno
 import json
 import math
 import os
@@ -25,6 +26,7 @@ import numpy.typing as npt
 
 from headstart.errors import FormatError
 
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 TEMPORARY = ".headstart-"  # how the names of temporary files begin; then come the process and a random number
 YOUNG, OLD = 60.0, 86_400.0  # seconds after which a temporary file is left over: of a dead process, and of any
 
@@ -37,7 +39,7 @@ def replacing(path: str | os.PathLike[str], *, durable: bool = True) -> Iterator
     /dev/null is written to, not replaced.
     """
     if Path(path).exists() and not Path(path).is_file() and not Path(path).is_dir():
-        with TemporaryDirectory() as folder:
+        with TemporaryDirectory() as folder, _naming(path):
             yield Path(folder) / Path(path).name
             with open(Path(folder) / Path(path).name, "rb") as source, open(path, "wb") as device:
                 shutil.copyfileobj(source, device)
@@ -46,14 +48,26 @@ def replacing(path: str | os.PathLike[str], *, durable: bool = True) -> Iterator
     _clean(target.parent)
     temporary = target.with_name(f"{TEMPORARY}{os.getpid()}-{uuid4().hex[:12]}{target.suffix[:20]}")
     try:
-        yield temporary
-        if durable:
-            _reach_the_disk(temporary)
-        os.replace(temporary, target)
-        if durable:
-            _reach_the_disk(target.parent)
+        with _naming(path):
+            yield temporary
+            if durable:
+                _reach_the_disk(temporary)
+            os.replace(temporary, target)
+            if durable:
+                _reach_the_disk(target.parent)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def _naming(path: str | os.PathLike[str]) -> Iterator[None]:
+    """A disk that is full, or a file that grows beyond a limit, becomes an error that names the file."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in FULL:
+            raise
+        raise OSError(error.errno, f"cannot be written: {os.strerror(error.errno)}", os.fspath(path)) from error
 
 
 def _reach_the_disk(path: Path) -> None:

@@ -6,6 +6,7 @@ to a terminal, and from reordering the text around them.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Sequence
 
@@ -24,6 +25,11 @@ def _escaped(c: str) -> str:
     """As JSON writes it, so that JSON stays JSON."""
     units = c.encode("utf-16-be", "surrogatepass").hex()
     return "".join(f"\\u{units[i : i + 4]}" for i in range(0, len(units), 4))
+
+
+def markdown(text: str) -> str:
+    """The text as Markdown that shows it, whatever it contains: no markup, no HTML, no end of a table's cell or row."""
+    return re.sub(r"([\\`*_{}\[\]<>#|~&])", r"\\\1", printable(text))
 
 
 def counted(n: int, thing: str, things: str | None = None) -> str:

@@ -55,10 +55,12 @@ def check_target(known: Known, y: Any) -> None:
     if known.model.kind != CLASSIFICATION:
         text = next(_texts(_as_frame(y)), None)
         if text is not None:
-            raise ArgumentError(f"y holds {text[1]}, but {name} predicts numbers", "use a classifier, or encode y")
+            raise ArgumentError(
+                f"y holds the text {_shown(text[1])}, but {name} predicts numbers", "use a classifier, or encode y"
+            )
         return
     check_classification_targets(y)  # scikit-learn's own error
-    labels = pd.unique(np.asarray(y).ravel())
+    labels = pd.unique(np.empty(0) if is_sparse(y) else np.asarray(y).ravel())
     if len(labels) == 1:
         raise ArgumentError(
             f"y has only one class, {_shown(labels[0])}, so {name} has nothing to learn", "pass rows of two classes"
@@ -74,14 +76,14 @@ def check_columns(known: Known, X: Any) -> None:
     if not known.model.categories:
         found = list(_texts(frame))
         if found:
-            column, value = found[0]
+            column, text = found[0]
             columns = f"[{', '.join(_shown(label) for label, _ in found[:3])}{', …' * (len(found) > 3)}]"
             encoder = f"(OneHotEncoder(handle_unknown='ignore'), {columns}), remainder='passthrough'"
             raise ArgumentError(
-                f"column {_shown(column)} of X holds {value}, but {name} takes only numbers",
+                f"column {_shown(column)} of X holds the text {_shown(text)}, but {name} takes only numbers",
                 f"encode such columns first, as in make_pipeline(make_column_transformer({encoder}), {name}())",
             )
-    if not known.model.missing:
+    if not _takes_missing(known):
         missing = frame.isna().sum()
         if missing.any():
             there = [str(column) for column in frame.columns[missing > 0]]
@@ -92,22 +94,32 @@ def check_columns(known: Known, X: Any) -> None:
             )
 
 
+def _takes_missing(known: Known) -> bool:
+    """Whether the model takes NaN, by the library's record or by scikit-learn's own tags."""
+    if known.model.missing:
+        return True
+    try:
+        from sklearn.utils import get_tags
+    except ImportError:  # before 1.6
+        return False
+    return bool(get_tags(known.step).input_tags.allow_nan)
+
+
 def _texts(frame: pd.DataFrame) -> Iterator[tuple[object, str]]:
-    """The columns that are not numbers, each with its first value that is none."""
+    """The columns that hold text, each with its first one. Numbers in text are numbers to scikit-learn, too."""
     for j, label in enumerate(frame.columns):
         column = frame.iloc[:, j]
-        if column.dtype.kind in "biuf" and not isinstance(column.dtype, pd.CategoricalDtype):
-            continue
-        wrong = [value for value in column.dropna().unique() if not _is_number(value)]
-        if wrong:
-            yield label, f"the text {_shown(wrong[0])}" if isinstance(wrong[0], str) else _shown(wrong[0])
+        if column.dtype.kind not in "biufmM":
+            texts = (value for value in column if isinstance(value, str) and not _is_number(value))
+            first = next(texts, None)
+            if first is not None:
+                yield label, first
 
 
-def _is_number(value: Any) -> bool:
-    """As scikit-learn sees it: "1.5" is a number, a date is none."""
+def _is_number(text: str) -> bool:
     try:
-        float(value)
-    except (TypeError, ValueError):
+        float(text)
+    except ValueError:
         return False
     return True
 
@@ -169,7 +181,8 @@ def _spreads(X: Any) -> Array:
         return np.empty(0)
     frame = _as_frame(X)
     frame = frame.iloc[:: max(1, len(frame) // SAMPLED)]
-    numeric: npt.NDArray[Any] = frame.select_dtypes("number").to_numpy(dtype=float, na_value=np.nan)
+    plain = [dtype.kind in "iuf" for dtype in frame.dtypes]
+    numeric: npt.NDArray[Any] = frame.loc[:, plain].to_numpy(dtype=float, na_value=np.nan)
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # columns without a value
         spreads = np.nanstd(numeric, axis=0) if numeric.size else np.empty(0)

@@ -21,6 +21,7 @@ from headstart.adapters.steps import listed, predictors
 from headstart.errors import ArgumentError
 from headstart.history import History
 from headstart.library.models import CLASSIFICATION, MODELS, REGRESSION, SCORERS, Model
+from headstart.starts.start import Start
 
 MODEL_OF = {(model.estimator.partition(".")[0], model.class_name): model for model in MODELS.values()}
 PACKAGES = {package for package, _ in MODEL_OF}
@@ -73,7 +74,7 @@ class Known:
         """The shipped runs of the model with this metric; None if none ship."""
         name = self.history_name(metric)
         if name is None:
-            announce(f"no runs of {self.model.class_name} ship with headstart; searching its usual ranges without any")
+            announce(f"no runs of {self.model.class_name} ship with headstart; starting from its defaults")
             return None
         return library.load(name, metric if library.metrics(name) else None)
 
@@ -86,6 +87,16 @@ class Known:
         if self.model.class_name == "SVC" and (metric == "error" or self.model.name not in there):
             return "svm"
         return self.model.name if self.model.name in there else None
+
+    def first(self, n: int, columns: int, seed: int) -> Start:
+        """A start for a model without past runs: the estimator's defaults, and n − 1 others spread over its space.
+
+        columns: of the data set, on which a default may depend.
+        """
+        space = self.model.space
+        configs = [self.model.default_for(columns), *space.sample(n - 1, seed=seed, method="sobol")]
+        names = {name: self.prefix + name for name in space}
+        return Start(space.renamed(names), [{names[key]: config[key] for key in config} for config in configs])
 
 
 # -- the model -------------------------------------------------------------------------------------------------

@@ -37,6 +37,7 @@ from headstart.search.loop import checked_store
 from headstart.search.optimizer import Optimizer, sorted_past, without_past
 from headstart.search.trials import Trial
 from headstart.space import Config
+from headstart.starts.learning import MOST
 
 __all__ = ["HeadstartSearchCV", "resolve", "with_failures"]
 
@@ -164,9 +165,13 @@ class HeadstartSearchCV(BaseSearchCV):  # type: ignore[misc]
             scoring=self.scoring,
             refit=self.refit,
         )
-        surrogate = self.surrogate
+        surrogate, seed = self.surrogate, int(check_random_state(self.random_state).randint(2**31 - 1))
+        n_init = self.n_init if self.n_init == "auto" else min(whole("n_init", self.n_init, 1), self.n_trials)
         if history is None and (store is not None or known is not None):  # there are none yet
             init, surrogate = without_past(init, surrogate)
+            if known is not None and self.init == "auto":
+                n = min(MOST, self.n_trials) if isinstance(n_init, str) else n_init
+                init = known.first(n, _columns(X), seed)
         features = features_of(self.estimator, X, y) if store or has_features(history) else None
         if known is not None and history is not None:
             say_if_unlike([task.features for task in history], features)
@@ -174,12 +179,12 @@ class HeadstartSearchCV(BaseSearchCV):  # type: ignore[misc]
             space,
             history=history,
             init=init,
-            n_init=self.n_init if self.n_init == "auto" else min(whole("n_init", self.n_init, 1), self.n_trials),
+            n_init=n_init,
             surrogate=surrogate,
             acquisition=self.acquisition,
             features=features if has_features(history) else None,
             direction="maximize",  # scores: greater is better
-            seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
+            seed=seed,
         )
         announce(self._optimizer.about(self.n_trials))
         self._failed: dict[int, str] = {}
@@ -295,6 +300,11 @@ def _parameter_column(name: str, params: Sequence[Config], *, numeric: bool) -> 
         if name in config:
             column[i] = config[name]
     return column
+
+
+def _columns(X: Any) -> int:
+    shape = np.shape(X)
+    return shape[1] if len(shape) == 2 else 1
 
 
 def _ask(opt: Optimizer, count: int) -> list[Config]:

@@ -36,12 +36,11 @@ def build(commands: Commands) -> None:
         "rebuild a shipped history from real data, or learn a distance between its data sets",
         "headstart build svm --only wine iris --out small.parquet",
     )
-    names = ["svm", "adaboost", "resnet", *MODELS, "metric"]
     parser.add_argument(
         "what",
-        choices=names,
+        choices=["svm", "adaboost", "resnet", *MODELS, "metric"],
         metavar="NAME",
-        help=f"the history to build, or metric for the distance: {', '.join(names)}",
+        help=f"the history to build ({', '.join(['svm, adaboost, resnet', *MODELS])}), or metric for the distance",
     )
     parser.add_argument(
         "--history", metavar="NAME", help="metric: the history whose data sets to learn from (default: svm)"

@@ -18,9 +18,7 @@ PAPERS = {"svm": "support vector machine", "adaboost": "AdaBoost of decision pro
 
 
 def list_(commands: Commands) -> None:
-    parser = command(
-        commands, "list", "list the histories that ship with the package", "headstart list\n  headstart list --json"
-    )
+    parser = command(commands, "list", "list the histories that ship with the package", "headstart list --json")
     add_json(parser, "the list")
     parser.set_defaults(run=run_list)
 

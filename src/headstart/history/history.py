@@ -27,6 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from headstart._support.direction import VERBS, checked_direction
+from headstart._support.display import draw
 from headstart._support.log import log
 from headstart._support.types import Array, Mask
 from headstart._support.wording import closest, counted, some
@@ -35,6 +36,7 @@ from headstart.history.evaluations import Evaluations
 from headstart.history.formats import read_and_skipped
 from headstart.history.other_tools import ReadsOtherTools
 from headstart.history.reading import Reading
+from headstart.history.shown import as_html, picture_of
 from headstart.history.task import Features, Task, frozen
 from headstart.space import Change, Config, Space, as_space
 from headstart.space.reconciliation import reconcile_values
@@ -91,6 +93,13 @@ class History(ReadsOtherTools):
     def __repr__(self) -> str:
         evaluations = sum(len(task) for task in self)
         return f"History({len(self)} tasks, {len(self.V):,} configurations, {evaluations:,} evaluations)"
+
+    def _repr_html_(self) -> str:
+        return as_html(self)
+
+    def plot(self) -> Any:
+        """How the losses of each task are spread: a figure of Plotly, or of matplotlib without it."""
+        return draw(picture_of(self))
 
     @cached_property
     def Z(self) -> Array:

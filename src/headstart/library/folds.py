@@ -75,9 +75,8 @@ def _stratified(y: AnyArray, rng: np.random.Generator) -> Rows:
 
 def folds(data: Dataset, model: Model, *, seed: int = 0) -> list[Fold]:
     """The folds of a sample for one model: three, or twice three for a small data set."""
-    classes = model.kind == CLASSIFICATION
-    y = np.unique(data.y, return_inverse=True)[1] if classes else data.y.astype(float)
-    return [_fold(data.X, y, train, test, model) for train, test in _splits(y, classes=classes, seed=seed)]
+    splits = _splits(data.y, classes=model.kind == CLASSIFICATION, seed=seed)
+    return [fold(data, train, test, model) for train, test in splits]
 
 
 def _splits(y: AnyArray, *, classes: bool, seed: int) -> Iterator[tuple[Rows, Rows]]:
@@ -88,8 +87,10 @@ def _splits(y: AnyArray, *, classes: bool, seed: int) -> Iterator[tuple[Rows, Ro
         yield from splitter(FOLDS, shuffle=True, random_state=seed + repeat).split(np.zeros(len(y)), y)
 
 
-def _fold(X: pd.DataFrame, y: AnyArray, train: Rows, test: Rows, model: Model) -> Fold:
-    parts = encoded(X.iloc[train], X.iloc[test], model)
+def fold(data: Dataset, train: Rows, test: Rows, model: Model) -> Fold:
+    """One split of a sample."""
+    parts = encoded(data.X.iloc[train], data.X.iloc[test], model)
+    y = np.unique(data.y, return_inverse=True)[1] if model.kind == CLASSIFICATION else data.y.astype(float)
     if not model.scaled_target:
         return Fold(parts[0], y[train], parts[1], y[test])
     mean, scale = float(y[train].mean()), float(y[train].std()) or 1.0

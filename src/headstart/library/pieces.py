@@ -22,6 +22,7 @@ from joblib import Parallel, delayed, effective_n_jobs
 from joblib.parallel import get_active_backend
 
 from headstart._support.files import replacing
+from headstart._support.processes import Child
 from headstart._support.progress import Progress
 from headstart.errors import ArgumentError
 
@@ -71,13 +72,14 @@ def run(
 
 def _finished(compute: Callable[[str], Payload], keys: Sequence[str], jobs: int) -> Iterator[tuple[str, Payload]]:
     """Keys and results as they finish; one key per batch, so that every piece is written as soon as it is computed."""
+    call = delayed(Child(_call))
     if get_active_backend()[0].supports_return_generator:
         parallel = Parallel(n_jobs=jobs, batch_size=1, return_as="generator_unordered")
-        yield from parallel(delayed(_call)(compute, key) for key in keys)
+        yield from parallel(call(compute, key) for key in keys)
         return
     some = AT_ONCE * effective_n_jobs(jobs)  # a backend that returns only whole lists, such as Ray's
     for i in range(0, len(keys), some):
-        yield from Parallel(n_jobs=jobs, batch_size=1)(delayed(_call)(compute, key) for key in keys[i : i + some])
+        yield from Parallel(n_jobs=jobs, batch_size=1)(call(compute, key) for key in keys[i : i + some])
 
 
 def path(work: str | Path, key: str, signature: Mapping[str, Any]) -> Path:

@@ -199,6 +199,7 @@ NAMES: Mapping[str, Sequence[str]] = MappingProxyType(
 """The data sets of the histories of each kind."""
 
 
+@cache
 def load(name: str) -> Dataset:
     """The data set of that name. The target of a regression problem is an array of floats, otherwise of text."""
     if name in _EARLIER:

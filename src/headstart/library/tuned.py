@@ -36,11 +36,7 @@ def builder(name: str) -> Builder:
         space=lambda: model.space,
         compute=partial(rows, name),
         order=lambda dataset: (len(problems.load(dataset).y), dataset),
-        features=lambda names, seed: (
-            pd.DataFrame(
-                {name: features(model.kind, data.X, data.y) for name in names for data in [sampled(name, seed=seed)]}
-            ).T
-        ),
+        features=lambda names, seed: pd.DataFrame({one: _described(sampled(one, seed=seed), model) for one in names}).T,
         signature=partial(signature, name),
         packages=(*PACKAGES, *({model.package} - set(PACKAGES))),
         sources=lambda names, seed: {"sources": {name: problems.load(name).source for name in names}},
@@ -51,6 +47,11 @@ def builder(name: str) -> Builder:
 @cache
 def _sampled(name: str, *, kind: str, seed: int) -> Dataset:
     return folds.sample(problems.load(name), kind, seed=seed)
+
+
+def _described(data: Dataset, model: Model) -> dict[str, float]:
+    """The meta-features, short enough for the header of a file."""
+    return {name: float(f"{x:.6g}") for name, x in features(model.kind, data.X, data.y).items()}
 
 
 def rows(name: str, dataset: str, *, seed: int = 0) -> list[Row]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from urllib.parse import quote
 
 import numpy as np
 import pandas as pd
 
 from headstart._support.files import replacing
+from headstart._support.wording import markdown
 from headstart.errors import ArgumentError
 from headstart.papers import initializations, similarities, tables
 from headstart.papers.checks import FAILS, NBSP, PARTLY, Claim, Results, decimals, figure_name, number, verdict
@@ -100,7 +102,7 @@ def _section(results: Sequence[Results], claims: Sequence[Claim], pictures: str)
     """The runs, one row per claim, the figures, and the means of all lines that the claims are about."""
     if not results:
         return ["No results yet."]
-    rows = [["claim", *(one.history for one in results), "why not"]]
+    rows = [["claim", *(markdown(one.history) for one in results), "why not"]]
     for claim in claims:
         verdicts = [_verdict(claim, one) for one in results]
         failed = any(word in (FAILS, PARTLY) for word in verdicts)
@@ -135,9 +137,9 @@ def _pictures(results: Sequence[Results], pictures: str) -> list[str]:
     paper = results[0].paper
     if paper not in FIGURES:
         return []
-    rows = [["", *(one.history for one in results)]]
+    rows = [["", *(markdown(one.history) for one in results)]]
     for i in range(1, FIGURES[paper][1] + 1):
-        paths = [f"{pictures}/{one.name}/figure{i}{SVG}" for one in results]
+        paths = [f"{quote(pictures)}/{quote(one.name)}/figure{i}{SVG}" for one in results]
         rows.append([f"Fig.{NBSP}{i}", *(f"[![Fig. {i}]({path})]({path})" for path in paths)])
     return [_table(rows)]
 
@@ -154,10 +156,15 @@ def _means(results: Sequence[Results], claims: Sequence[Claim]) -> list[str]:
         after = sorted(trials)
         names = list(dict.fromkeys(name for one in results for name in one.lines(figure, measure)))
         title = f"{figure_name(figure)}{', average rank' if measure == RANK else ''}"
-        rows = [[f"{title}, after {BETWEEN.join(map(str, after))}", *(one.history for one in results)]]
+        rows = [[f"{title}, after {BETWEEN.join(map(str, after))}", *(markdown(one.history) for one in results)]]
         for name in names:
             found = ([one.mean(figure, measure, name, trial) for trial in after] for one in results)
-            rows.append([name, *(BETWEEN.join(number(m[0], decimals(measure)) for m in means if m) for means in found)])
+            rows.append(
+                [
+                    markdown(name),
+                    *(BETWEEN.join(number(m[0], decimals(measure)) for m in means if m) for means in found),
+                ]
+            )
         parts.append(_table(rows))
     return parts
 
@@ -177,7 +184,7 @@ def _widened(summary: pd.DataFrame) -> float | None:
 def _about(one: Results) -> str:
     """The runs of a column."""
     s = one.summary
-    text = f"- *{one.history}*: {one.about['tasks']} data sets, up to {int(s['trial'].max())} trials, "
+    text = f"- *{markdown(one.history)}*: {one.about['tasks']} data sets, up to {int(s['trial'].max())} trials, "
     if one.repetitions == 1:
         text += "1 repetition"
     else:

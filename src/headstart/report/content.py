@@ -123,7 +123,8 @@ def _verdict(found: Evidence) -> dict[str, Any]:
     }
     if found.helps and found.random_trials(found.method, t)[0] > t:
         headlines["yes"] = f"Yes: after {counted(t, 'trial')} you are where random search {found.catches_up(t)}."
-    says = f"Measured on {len(found.tasks)} tasks, each left out in turn and started by '{found.method}'."
+    some = f" (a random sample of {found.of:,})" if found.of else ""
+    says = f"Measured on {len(found.tasks)} tasks{some}, each left out in turn and started by '{found.method}'."
     if found.best_method != found.method:
         says += f" Of the methods compared, '{found.best_method}' did best."
     return {
@@ -133,6 +134,7 @@ def _verdict(found: Evidence) -> dict[str, Any]:
         "says": says + (ESTIMATE if found.estimated else "") if found.helps else found.summary,
         "summary": found.summary,
         "method": found.method,
+        "tested": len(found.tasks),
         "worse": [[task, round(by, 4)] for task, by in found.harm.items()],
     }
 

@@ -272,13 +272,14 @@ def check(path: str | os.PathLike[str]) -> None:
     pyplot()
 
 
-def pyplot() -> Any:
-    """matplotlib.pyplot for drawing to files, which works without a display."""
+def pyplot(*, screen: bool = False) -> Any:
+    """matplotlib.pyplot for drawing to files, which works without a display; screen: for people, as they set it up."""
     try:
         import matplotlib
     except ImportError as error:
         raise MissingPackageError.of("drawing", "matplotlib", "report") from error
-    matplotlib.use("agg")
+    if not screen:
+        matplotlib.use("agg")
     import matplotlib.pyplot
 
     return matplotlib.pyplot

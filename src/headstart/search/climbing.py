@@ -18,7 +18,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from headstart._support.types import Array, Mask
+from headstart._support.types import Array, Mask, Rows
 
 # Usual values for line searches (ENOUGH is that of Nocedal and Wright, section 3.1); the others are guesses.
 STEPS = 30
@@ -27,6 +27,7 @@ FIRST = 0.05  # the same while the curvature is unknown
 SHORTER = 0.25  # factor for a step that did not rise enough
 ENOUGH = 1e-4  # share of the rise predicted by the slope that a step must reach
 STILL = 1e-7  # the climb ends when all steps or rises are smaller
+WIDE = 256  # coordinates beyond which those that never move are left out, since H grows with their square
 
 
 Scored: TypeAlias = Callable[[Array], tuple[Array, Array] | None]
@@ -38,6 +39,10 @@ def climb(scored: Scored, Z: Array, movable: Mask, steps: int = STEPS) -> Array 
 
     movable (m, d): the coordinates that may change.
     """
+    columns = np.flatnonzero(movable.any(axis=0))
+    if Z.shape[1] > max(WIDE, len(columns)):
+        top = climb(_within(scored, Z, columns), Z[:, columns], movable[:, columns], steps)
+        return None if top is None else _put(Z, columns, top)
     x = Z.copy()
     if (found := scored(x)) is None:
         return None
@@ -61,6 +66,22 @@ def climb(scored: Scored, Z: Array, movable: Mask, steps: int = STEPS) -> Array 
         x[good], value[good], slope[good] = there[good], new_value[good], new_slope[good]
         length = np.where(good, 1.0, SHORTER * length)
     return x
+
+
+def _within(scored: Scored, Z: Array, columns: Rows) -> Scored:
+    """The same function of some columns of Z; the others stay as they are."""
+
+    def of_columns(x: Array) -> tuple[Array, Array] | None:
+        found = scored(_put(Z, columns, x))
+        return None if found is None else (found[0], found[1][:, columns])
+
+    return of_columns
+
+
+def _put(Z: Array, columns: Rows, x: Array) -> Array:
+    Z = Z.copy()
+    Z[:, columns] = x
+    return Z
 
 
 def _direction(x: Array, slope: Array, H: Array, known: Mask, movable: Mask) -> Array:

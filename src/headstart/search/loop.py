@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -28,7 +28,7 @@ SAME = 3  # trials that must fail with the same exception before it is raised
 Record = Callable[[Trial, float], None]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Result(BestTrial):
     """The outcome of a search.
 
@@ -37,10 +37,15 @@ class Result(BestTrial):
     n_init=n_trials.
     """
 
-    trials: list[Trial] = field(repr=False)
+    trials: list[Trial]
     direction: str
     interrupted: bool
-    state: dict[str, Any] = field(repr=False)
+    state: dict[str, Any]
+
+    def __repr__(self) -> str:
+        best = next((f": {self.best_config}" for trial in self.trials if not trial.failed), "")
+        early = ", interrupted" if self.interrupted else ""
+        return f"Result({self._about()}, {self.direction}{early}{best})"
 
 
 @dataclass(frozen=True)

@@ -133,6 +133,11 @@ class Optimizer(BestTrial):
         self._surrogate = repr(surrogate) if models is not None or surrogate != "auto" else "'gp'"
         self._model = resolve_surrogate(surrogate).begin(self.space, models, features=features, rng=surrogate_rng)
 
+    def __repr__(self) -> str:
+        past = "no past runs" if self.history is None else f"past runs of {counted(len(self.history), 'task')}"
+        parameters = counted(len(self.space), "parameter")
+        return f"Optimizer({self._about()}, {self.direction}, {parameters}, start {self._start}, {past})"
+
     def _begun(
         self, strategy: Strategy, models: TaskModels | None, features: Features | None, rng: np.random.Generator
     ) -> Run:

@@ -35,6 +35,7 @@ CLOSE = 0.05  # points with a smaller root mean square difference count as one
 ROUNDS = 2  # rounds of steps on the numbers and changes of the rest
 WIDTHS = (-3.0, -0.5)  # decimal logarithms of the smallest and largest jitter near a trial
 JITTERED = 0.5  # share of the numbers that are jittered
+MOST_CHOICES = 256  # of a parameter that are compared with the present one; each costs a row as wide as their number
 POOL = 32  # points of each kind from which the second and later of several are chosen
 
 
@@ -174,7 +175,8 @@ def neighbours(space: Space, V: Array) -> Array:
 def _others(space: Space, name: str, value: float) -> list[float]:
     parameter = space[name]
     if isinstance(parameter, Categorical):
-        return [float(choice) for choice in range(parameter.width) if choice != value]
+        every = max(1, parameter.width // MOST_CHOICES)  # of very many choices some, at equal distances from this one
+        return sorted((value + k) % parameter.width for k in range(every, parameter.width, every))
     if not math.isfinite(parameter.size):
         return []
     step = parameter.step or 1.0

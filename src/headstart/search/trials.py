@@ -5,13 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from headstart._support.direction import turned
+from headstart._support.display import Picture, Series, card, draw
+from headstart._support.wording import counted
 from headstart.errors import ArgumentError, HistoryError
 from headstart.space import Config
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -32,7 +37,7 @@ class Trial:
 
 
 class BestTrial:
-    """The best of an object's `trials` in its `direction`: the common part of `Optimizer` and `Result`."""
+    """An object's `trials` in its `direction`, and the best of them: the common part of `Optimizer` and `Result`."""
 
     @property
     def best_trial(self: Any) -> Trial:
@@ -53,6 +58,55 @@ class BestTrial:
         value = self.best_trial.value
         assert value is not None
         return value
+
+    # -- shown ----------------------------------------------------------------------------------------------
+
+    def _about(self: Any) -> str:
+        """The trials in a phrase: "50 trials, best 0.0123"."""
+        trials: Sequence[Trial] = self.trials
+        failed = sum(trial.failed for trial in trials)
+        said = counted(len(trials), "trial") + (f" ({failed} failed)" if failed else "")
+        return f"{said}, best {self.best_value:.6g}" if failed < len(trials) else said
+
+    def to_frame(self: Any) -> pd.DataFrame:
+        """One row per trial: the configuration (missing where a parameter is inactive), the value, and its origin."""
+        import pandas as pd
+
+        trials: Sequence[Trial] = self.trials
+        names = list(dict.fromkeys(name for trial in trials for name in trial.config))
+        columns = {name: [trial.config.get(name) for trial in trials] for name in names}
+        values = [math.nan if trial.value is None else trial.value for trial in trials]
+        more = {"value": values, "origin": [trial.origin for trial in trials]}
+        return pd.DataFrame({**columns, **{name if name not in columns else f"{name}_": c for name, c in more.items()}})
+
+    def _picture(self: Any) -> Picture | None:
+        """All values, by origin, and the best so far."""
+        known = [(i, trial) for i, trial in enumerate(self.trials) if trial.value is not None]
+        if not known:
+            return None
+        losses = [turned(trial.value, self.direction) for _, trial in known]
+        best = [turned(float(loss), self.direction) for loss in np.minimum.accumulate(losses)]
+        series = [Series("best so far", [i for i, _ in known], best)]
+        for origin in dict.fromkeys(trial.origin for _, trial in known):
+            points = [(i, trial.value) for i, trial in known if trial.origin == origin]
+            series.append(Series(origin, [i for i, _ in points], [value for _, value in points], marks=True))
+        return Picture(series, x="trial", y="value")
+
+    def plot(self) -> Any:
+        """The values of the trials and the best so far: a figure of Plotly, or of matplotlib without it."""
+        picture = self._picture()
+        if picture is None:
+            raise HistoryError("no trial has a result yet, so there is nothing to draw")
+        return draw(picture)
+
+    def _repr_html_(self: Any) -> str:
+        ranked = sorted(
+            ((i, trial) for i, trial in enumerate(self.trials) if not trial.failed),
+            key=lambda pair: turned(pair[1].value, self.direction),
+        )
+        names = list(dict.fromkeys(name for _, trial in ranked for name in trial.config))
+        rows = [[i, trial.value, trial.origin, *map(trial.config.get, names)] for i, trial in ranked]
+        return card(repr(self), ["trial", "value", "origin", *names], rows, self._picture())
 
 
 def number(value: Any) -> float | None:

@@ -7,6 +7,7 @@ number itself, or the index of the choice.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -139,8 +140,8 @@ class _Numeric(_Parameter):
             raise SpaceError(f"a log scale needs bounds above 0, but got low={self.low}, high={self.high}")
         if not self.low < self.high or not self._ends[0] < self._ends[1]:
             raise SpaceError(f"low must be below high, but got low={self.low}, high={self.high}")
-        if not math.isfinite(self.high - self.low):
-            raise SpaceError(f"the range from {self.low} to {self.high} is too wide for floating point")
+        if self._wide and self.step is not None:
+            raise SpaceError(f"the range from {self.low} to {self.high} is too wide for steps in floating point")
         if self.step is not None:
             self._set_step()
 
@@ -169,6 +170,11 @@ class _Numeric(_Parameter):
         return 1e-6 * step + 1e-12 * max(abs(self.low), abs(self.high))
 
     @property
+    def _wide(self) -> bool:
+        """Whether the bounds are farther apart than the largest floating-point number."""
+        return math.isinf(self.high - self.low)
+
+    @property
     def _ends(self) -> tuple[float, float]:
         """The bounds on the scale that becomes [0, 1]."""
         return (math.log(self.low), math.log(self.high)) if self._by_log else (self.low, self.high)
@@ -195,13 +201,15 @@ class _Numeric(_Parameter):
     def to_unit(self, v: Array) -> Array:
         """Native values → [0, 1]."""
         low, high = self._ends
+        if self._wide:
+            v, low, high = 0.5 * v, 0.5 * low, 0.5 * high
         return np.clip(((np.log(v) if self._by_log else v) - low) / (high - low), 0.0, 1.0)
 
     def from_unit(self, u: Array) -> Array:
         """[0, 1] → native values, on the parameter's grid if it has one. 0 and 1 give the bounds."""
         u = np.clip(u, 0.0, 1.0)
         low, high = self._ends
-        v = low + u * (high - low)
+        v = (1.0 - u) * low + u * high if self._wide else low + u * (high - low)
         v = self.snap(np.exp(v) if self._by_log else v)
         return np.where(u == 0.0, self.low, np.where(u == 1.0, self.high, v))
 
@@ -238,7 +246,7 @@ class _Numeric(_Parameter):
 
     def admit(self, v: Array) -> tuple[Array, Mask]:
         """The values, moved to a bound or to the grid if rounding explains the gap, and which do not fit."""
-        width = self.high - self.low
+        width = min(self.high - self.low, sys.float_info.max)
         below = self.low - _TOLERANCE * (self.low if self.log else width)
         above = self.high + _TOLERANCE * (self.high if self.log else width)
         outside = ~((v >= below) & (v <= above))  # true for NaN

@@ -15,17 +15,22 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from headstart._support.display import card
 from headstart._support.types import Array, Mask
+from headstart._support.wording import counted
 from headstart.errors import ArgumentError, SpaceError
 from headstart.space.conditions import Conditions
 from headstart.space.parameters import Categorical, Parameter, parameter_from_json
 from headstart.space.parsing import as_columns, cell_of, parse_column
 from headstart.space.shorthand import as_parameter
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Config: TypeAlias = dict[str, Any]
 
@@ -78,6 +83,22 @@ class Space(Mapping[str, Parameter]):
     def __repr__(self) -> str:
         lines = (f"  {name}: {self.describe(name)}" for name in self)
         return "Space(\n" + "\n".join(lines) + "\n)"
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per parameter: its kind, bounds, log scale, step, choices and condition."""
+        import pandas as pd
+
+        columns = ("type", "low", "high", "log", "step", "choices", "when")
+        rows = [[entry.get(column) for column in columns] for entry in self.to_json().values()]
+        return pd.DataFrame(rows, index=pd.Index(self.names, name="parameter"), columns=list(columns), dtype=object)
+
+    def _repr_html_(self) -> str:
+        rows = [
+            [name, type(p).__name__, p.describe(), self._condition_text(name) if p.conditions else ""]
+            for name, p in self.items()
+        ]
+        size = f", {self.size:,.0f} configurations" if np.isfinite(self.size) else ""
+        return card(f"Space of {counted(len(self), 'parameter')}{size}", ["parameter", "kind", "values", ""], rows)
 
     def describe(self, name: str) -> str:
         """A parameter in words: its kind, its range or choices, and when it is active."""

@@ -9,23 +9,29 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from headstart import __version__
+from headstart._support.display import Picture, Series, card, draw
 from headstart._support.files import read_json, replacing, write_json
 from headstart._support.log import log
 from headstart._support.types import Array
 from headstart._support.wording import counted, text_table
 from headstart.errors import ArgumentError, FormatError, SpaceError
 from headstart.history.sources import is_start
-from headstart.space import Config, Reconciled, Space, as_space, reconcile
+from headstart.space import Categorical, Config, Parameter, Reconciled, Space, as_space, reconcile
 from headstart.space.rows import unrepeated
 from headstart.starts.exports import exported, points
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 FORMAT = 1
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Start:
     """Configurations to try first, in this order.
 
@@ -42,7 +48,7 @@ class Start:
     seed: int = 0
     tasks: int = 0
     version: str = __version__
-    V: Array = field(init=False, repr=False, compare=False)  # the configurations as values
+    V: Array = field(init=False, compare=False)  # the configurations as values
 
     def __post_init__(self) -> None:
         if not self.configs:
@@ -75,6 +81,40 @@ class Start:
     def __str__(self) -> str:
         header, *rows = self.rows()
         return text_table(header, rows)
+
+    def __repr__(self) -> str:
+        learned = f" by {self.method!r} from {counted(self.tasks, 'task')}" if self.tasks else ""
+        parameters = counted(len(self.space), "parameter")
+        return f"Start({counted(len(self), 'configuration')} of {parameters}{learned}, first {self.configs[0]})"
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per configuration, numbered from 1: its values (missing where inactive), `serves` and `expected`."""
+        import pandas as pd
+
+        columns = {name: [config.get(name) for config in self.configs] for name in self.space}
+        more = {name: column for name, column in (("serves", self.serves), ("expected", self.expected)) if column}
+        named = {name if name not in columns else f"{name}_": column for name, column in more.items()}
+        return pd.DataFrame({**columns, **named}, index=pd.RangeIndex(1, len(self) + 1, name="configuration"))
+
+    def _picture(self) -> Picture:
+        """Where the configurations, by number, lie in the range of each parameter."""
+        names = list(self.space)
+        numbers: dict[tuple[float, float], list[str]] = {}
+        for i, j in np.argwhere(~np.isnan(self.V)):
+            place = _position(self.space[names[j]], float(self.V[i, j])), float(j)
+            numbers.setdefault(place, []).append(str(i + 1))
+        x, y = [x for x, _ in numbers], [y for _, y in numbers]
+        marks = Series("configurations", x, y, marks=True, texts=[", ".join(here) for here in numbers.values()])
+        return Picture([marks], x="position in the range, from its lowest (0) to its highest (1)", names=names)
+
+    def plot(self) -> Any:
+        """Where the configurations lie in the search space: a figure of Plotly, or of matplotlib without it."""
+        return draw(self._picture())
+
+    def _repr_html_(self) -> str:
+        frame = self.to_frame().astype(object)
+        rows = [[i, *row] for i, row in zip(frame.index, frame.to_numpy().tolist(), strict=True)]
+        return card(repr(self), ["", *map(str, frame.columns)], rows, self._picture())
 
     def first(self, n: int) -> Start:
         """The first n configurations of this start; an error if it has fewer different ones."""
@@ -155,6 +195,13 @@ def as_start(given: Any) -> Start | None:
     if isinstance(given, (str, os.PathLike)) and Path(given).is_file() and is_start(os.fspath(given)):
         return Start.load(given)
     return given if isinstance(given, Start) else None
+
+
+def _position(parameter: Parameter, v: float) -> float:
+    """Where a value lies in the range of its parameter, from 0 to 1."""
+    if isinstance(parameter, Categorical):
+        return v / max(len(parameter.choices) - 1, 1)
+    return float(parameter.to_unit(np.array([v]))[0])
 
 
 def _short(value: Any) -> str:

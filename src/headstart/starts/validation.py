@@ -14,13 +14,15 @@ import math
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 from zlib import crc32
 
 import numpy as np
 
 from headstart._support.arguments import whole
+from headstart._support.display import Picture, Series, card, draw
+from headstart._support.processes import Child
 from headstart._support.progress import Progress, clock
 from headstart._support.threads import one_thread
 from headstart._support.types import Array
@@ -50,7 +52,7 @@ ESTIMATE = (
 REPEATS = {"rbi": 10, "random": 10}  # random methods are averaged over this many draws
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Evidence:
     """The result of leaving out each task in turn.
 
@@ -61,8 +63,8 @@ class Evidence:
     """
 
     tasks: list[str]
-    curves: dict[str, Array] = field(repr=False)
-    random: Array = field(repr=False)
+    curves: dict[str, Array]
+    random: Array
     seed: int = 0
     estimated: bool = False
     of: int = 0
@@ -203,6 +205,34 @@ class Evidence:
     def __str__(self) -> str:
         return self.summary
 
+    def __repr__(self) -> str:
+        ends = {**self.curves, "random": self.random[:, : self.n]}
+        reached = ", ".join(f"{name} {float(curve[:, -1].mean()):.3f}" for name, curve in ends.items())
+        answer = "helps" if self.helps else "does not show that it helps"
+        return f"Evidence({len(self.tasks)} tasks, after {self.n} trials {reached}; {answer})"
+
+    def to_frame(self) -> pd.DataFrame:
+        """The same as `table`."""
+        return self.table
+
+    def _picture(self) -> Picture:
+        series = []
+        for method, rows in self.table.groupby("method", sort=False):
+            x, y, low, high = (rows[name].tolist() for name in ("trials", "adtm", "low", "high"))
+            series.append(Series(str(method), x, y, low, high, dashed=method == "random"))
+        return Picture(series, x="trials", y="distance to the best")
+
+    def plot(self) -> Any:
+        """The mean distance to a task's best after 1, 2, … trials: a figure of Plotly, or of matplotlib without it."""
+        return draw(self._picture())
+
+    def _repr_html_(self) -> str:
+        marks = sorted({1, min(5, self.n), self.n})
+        curves = {**self.curves, "random": self.random[:, : self.n]}
+        rows = [[name, *(float(curve[:, t - 1].mean()) for t in marks)] for name, curve in curves.items()]
+        header = ["method", *(f"after {t}" for t in marks)]
+        return card(self.summary, header, rows, self._picture())
+
 
 def _first_below(curve: Array, level: float) -> float:
     """The number of trials after which a falling curve first reaches a level."""
@@ -302,7 +332,7 @@ def _all_left_out(
     # One result at a time, for the progress bar; some backends, such as Ray's, can only return whole lists.
     how = "generator" if get_active_backend()[0].supports_return_generator else "list"
     yield from Parallel(n_jobs=jobs, return_as=how)(
-        delayed(_left_out)(history, task, n, methods, seed, searched) for task in rest
+        delayed(Child(_left_out))(history, task, n, methods, seed, searched) for task in rest
     )
 
 

@@ -12,8 +12,8 @@ import time
 import zlib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from optuna import Study
 from optuna.distributions import BaseDistribution
@@ -22,22 +22,27 @@ from optuna.storages import BaseStorage
 from optuna.trial import FrozenTrial, TrialState
 
 from headstart._support.arguments import whole
+from headstart._support.display import card
 from headstart._support.log import log
 from headstart.adapters.optuna.attributes import CHANGED, ENDED, ORIGIN, RESERVATION, START, STARTS, WHY, features_in
 from headstart.adapters.optuna.distributions import fitted
 from headstart.adapters.optuna.past import Past
 from headstart.adapters.optuna.reservations import NOTHING, Reservation, free, is_lost, wait_for_turn
 from headstart.adapters.optuna.search import Known, Search, Settings
-from headstart.adapters.optuna.storages import direction_of
+from headstart.adapters.optuna.storages import describe, direction_of
 from headstart.adapters.optuna.trials import is_queued
 from headstart.adapters.optuna.workers import heartbeat, this_worker
 from headstart.errors import ArgumentError, SpaceError
 from headstart.history import Features
+from headstart.history.shown import picture_of
 from headstart.space import as_space
 from headstart.starts.start import as_start
 from headstart.strategies.names import resolve_strategy
 from headstart.surrogates.base import Acquisition
 from headstart.surrogates.names import resolve_surrogate
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 N_INIT = 10  # trials of a learned start, by default
 
@@ -130,6 +135,35 @@ class HeadstartSampler(BaseSampler):
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         vars(self).update(state)
         self._reset()
+
+    def _arguments(self) -> dict[str, Any]:
+        """The sampler's arguments, as far as they are not the defaults; without passwords."""
+        past: Any = None
+        if self._start is not None:
+            past = repr(self._start)
+        elif self._past is not None:
+            runs = [] if self._past.runs is None else [repr(self._past.runs)]
+            past = ", ".join([*(describe(one) for one in self._past.storages), *runs])
+        given = {**asdict(self._settings), "seed": self._seed, "space": self._space}
+        usual = {"init": "auto", "surrogate": "auto", "acquisition": "ei", "seed": None, "space": None}
+        return {"past": past, **{name: x for name, x in given.items() if name not in usual or x is not usual[name]}}
+
+    def __repr__(self) -> str:
+        shown = (f"{name}={value if name == 'past' else repr(value)}" for name, value in self._arguments().items())
+        return f"HeadstartSampler({', '.join(shown)})"
+
+    def _repr_html_(self) -> str:
+        history = None if self._search is None else self._search[2].history
+        rows = [[name, str(value)] for name, value in self._arguments().items()]
+        picture = None if history is None else picture_of(history)
+        return card("HeadstartSampler", ["argument", "value"], rows, picture)
+
+    def to_frame(self) -> pd.DataFrame:
+        """The past runs that the last study learned from, as `History.to_frame`; empty before its first trial."""
+        import pandas as pd
+
+        history = None if self._search is None else self._search[2].history
+        return pd.DataFrame() if history is None else history.to_frame()
 
     def reseed_rng(self) -> None:
         """Reseed the independent sampler. Ours has no generator: its proposals differ by trial number."""

@@ -89,6 +89,11 @@ class Search:
         self._learned_from: History | None = None
         self._logged: set[Change | str] = set()
 
+    @property
+    def history(self) -> History | None:
+        """The past runs that were chosen for the study, if any."""
+        return self._history
+
     def is_starting(self, trials: Sequence[FrozenTrial], number: int) -> bool:
         """Whether the trial with this number may try a configuration of the start, given all trials of the study.
 

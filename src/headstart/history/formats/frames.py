@@ -37,6 +37,7 @@ class Source:
 
 
 TABLE = Source()
+WIDEST = 2000  # columns that may become parameters of a space that is inferred; each is looked at several times
 MOST = 2**53  # the highest count; beyond it, floats skip whole numbers
 
 
@@ -57,6 +58,11 @@ def read_frame(
     frame = _reconciled(frame, how, given)
     _check_columns(frame, [*how.columns.values(), *(given if given is not None else how.ignore)], how, source)
     _check_names(frame, given)
+    if given is None and (wide := len(_unnamed(frame, how))) > WIDEST:
+        raise ArgumentError(
+            f"{source.name} has {wide:,} columns that could be parameters; at most {WIDEST:,} are looked at",
+            "name the parameters with {space}, or the other columns with {ignore}",
+        )
     others = {} if given is not None else not_parameters(frame, _unnamed(frame, how))
     frame, dropped = _without_bad_rows(frame, how, source, given, others)
     space = infer_space(frame, [*how.columns.values(), *how.ignore, *others]) if given is None else given
@@ -126,7 +132,8 @@ def _summary(values: Array, how: Reading, direction: str) -> str:
 
 def _unnamed(frame: pd.DataFrame, how: Reading) -> list[str]:
     """The columns that no option names."""
-    return [name for name in frame.columns if name not in {*how.columns.values(), *how.ignore}]
+    named = {*how.columns.values(), *how.ignore}
+    return [name for name in frame.columns if name not in named]
 
 
 def _check_names(frame: pd.DataFrame, space: Space | None) -> None:

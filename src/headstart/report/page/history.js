@@ -14,14 +14,14 @@ const drawAnswer = () => {
   element("p", verdict.headline, box, "answer");
   if (verdict.worse.length) {
     const text = verdict.worse.map(([task, by]) => `${task} (by ${by.toFixed(3)})`);
-    element("p", `Not on ${verdict.worse.length} of ${content.facts.tasks} tasks, where the start did worse than random search: ` +
+    element("p", `Not on ${verdict.worse.length} of ${verdict.tested} tasks, where the start did worse than random search: ` +
             text.slice(0, 8).join(", ") + (text.length > 8 ? ", …" : "."), box, "not");
     if (text.length > 8) {
       const more = element("details", undefined, box);
       element("summary", "All of them", more);
       element("p", text.join(", "), more);
     }
-  } else element("p", `On none of the ${content.facts.tasks} tasks was the start worse than random search.`, box, "not");
+  } else element("p", `On none of the ${verdict.tested} tasks was the start worse than random search.`, box, "not");
   element("p", verdict.says, box, "says");
   facts(box, [["date", content.about.date], ["source", content.about.source], ["metric", content.about.metric],
               ["direction", content.facts.direction === "minimize" ? "lower is better" : "higher is better"],
