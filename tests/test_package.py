@@ -132,6 +132,7 @@ def test_the_shipped_histories_are_small() -> None:
     sizes = {path.name: path.stat().st_size for path in (ROOT / "src/headstart/library").glob("*.parquet")}
     assert sizes
     assert all(size < 1_000_000 for size in sizes.values()), sizes
+    assert sum(sizes.values()) < 8_000_000, sizes
 
 
 def test_an_unknown_history_is_rejected_with_the_names_there_are() -> None:

@@ -38,10 +38,10 @@ the default: {metrics}. Every history has the cost in CPU seconds of one fit, an
 - **Measurement:** {folds}-fold cross-validation, stratified, twice below {small} rows, one thread per fit. A
   configuration that has used more than {limit:g} CPU seconds is not measured on further folds. Failures are kept as
   such.
-- **Early stopping:** LightGBM, XGBoost and CatBoost train the random configurations until the held-out folds have not
-  improved for {patience} rounds, and the number of rounds found becomes part of the configuration. In a search,
-  `fit(X, y)` has no validation set to stop on, so the number of rounds is a parameter. HistGradientBoosting can stop by
-  itself; that is a choice in its space.
+- **Early stopping:** for LightGBM, XGBoost and CatBoost, the random configurations get the number of rounds after which
+  the first fold has not improved for {patience} rounds, and are then measured like all others. In a search, `fit(X, y)`
+  has no validation set to stop on, so the number of rounds is a parameter. HistGradientBoosting can stop by itself;
+  that is a choice in its space.
 - **Columns:** models marked "standardised" saw columns of mean 0 and variance 1, and some a standardised target, too.
   Models that take missing values or categories got them as they are; for others, missing numbers became medians and
   categories indicator columns.

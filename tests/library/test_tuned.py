@@ -307,7 +307,7 @@ def test_slow_configurations_are_measured_on_fewer_folds(monkeypatch: pytest.Mon
 @pytest.mark.parametrize("name", ["lightgbm", "xgboost", "catboost"])
 @pytest.mark.parametrize("kind", [CLASSES, NUMBERS])
 def test_early_stopping_gives_the_rounds_and_their_result(name: str, kind: str) -> None:
-    """The number of rounds found, trained without early stopping, has the same metrics."""
+    """The number of rounds found has the metrics of the same number without early stopping, and more are no better."""
     if importlib.util.find_spec(name) is None:
         pytest.skip(f"{name} is not installed")
     model = find(f"{name}-{kind}")
@@ -320,8 +320,10 @@ def test_early_stopping_gives_the_rounds_and_their_result(name: str, kind: str) 
     assert model.rounds is not None
     assert 10 <= stopped[model.rounds] < 300
     plain = measuring.measure(model, {key: stopped[key] for key in model.default}, parts)
-    for metric in model.metrics:
-        assert stopped[metric] == pytest.approx(plain[metric], rel=1e-4)
+    loss = "log_loss" if kind == CLASSES else "rmse"
+    assert [stopped[metric] for metric in model.metrics] == [plain[metric] for metric in model.metrics]
+    far = measuring.measure(model, {**model.default, "learning_rate": 0.2, model.rounds: 300}, parts[:1])
+    assert far[loss] > measuring.measure(model, {key: stopped[key] for key in model.default}, parts[:1])[loss]
 
 
 # -- the builder ----------------------------------------------------------------------------------------------

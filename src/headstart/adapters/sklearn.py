@@ -33,6 +33,7 @@ from headstart.adapters.estimators import (
 from headstart.adapters.known import recognised
 from headstart.errors import ArgumentError, ExhaustedError
 from headstart.history.store import Recorder
+from headstart.search.budget import Limit, checked_seconds
 from headstart.search.loop import checked_store
 from headstart.search.optimizer import Optimizer, sorted_past, without_past
 from headstart.search.trials import Trial
@@ -53,8 +54,12 @@ OURS = (
     "acquisition",
     "rename",
     "fill",
+    "n_trials",
+    "cost",
+    "budget",
 )  # checked by the code that uses them
-COUNTS = ("n_trials", "batch_size")
+COUNTS = ("batch_size",)
+TRIALS = 20  # of a search that has no budget
 
 
 class HeadstartSearchCV(BaseSearchCV):  # type: ignore[misc]
@@ -71,7 +76,10 @@ class HeadstartSearchCV(BaseSearchCV):  # type: ignore[misc]
         of this search is added to it under the name `task`. It need not exist yet.
     task: the name of the data set, for the store.
     rename, fill: to convert past runs to the space, as for `hs.reconcile`.
-    n_trials: how many candidates are cross-validated.
+    n_trials: how many candidates are cross-validated (default: 20, or as many as the budget allows if there is one).
+    cost: "seconds" prefers candidates that gain much in little time, as for `Optimizer`.
+    budget: end the search after this time: seconds, or text such as "30 min". This implies cost="seconds". The time to
+        refit the best one is not part of it.
     n_init: how many of them belong to the start; "auto" learns the number, as for `Optimizer`.
     batch_size: how many candidates are evaluated at once; `n_jobs` processes share their folds.
     init, surrogate: as for `Optimizer`.
@@ -102,7 +110,7 @@ class HeadstartSearchCV(BaseSearchCV):  # type: ignore[misc]
         history: Any = None,
         store: Any = None,
         task: str | None = None,
-        n_trials: int = 20,
+        n_trials: int | None = None,
         *,
         n_init: int | str = 10,
         init: Any = "auto",
@@ -110,6 +118,8 @@ class HeadstartSearchCV(BaseSearchCV):  # type: ignore[misc]
         acquisition: str = "ei",
         rename: Mapping[str, str] | None = None,
         fill: Mapping[str, Any] | None = None,
+        cost: str | None = None,
+        budget: float | str | None = None,
         batch_size: int = 1,
         scoring: Any = None,
         n_jobs: int | None = None,
@@ -143,6 +153,8 @@ class HeadstartSearchCV(BaseSearchCV):  # type: ignore[misc]
         self.acquisition = acquisition
         self.rename = rename
         self.fill = fill
+        self.cost = cost
+        self.budget = budget
         self.batch_size = batch_size
         self.random_state = random_state
 
@@ -150,6 +162,7 @@ class HeadstartSearchCV(BaseSearchCV):  # type: ignore[misc]
         """Search, then fit the best candidate on all data if `refit` is set."""
         for name in COUNTS:
             whole(name, getattr(self, name), 1)
+        self._limit = limit = Limit.of(self.n_trials, checked_seconds(self.cost, self.budget), TRIALS)
         store = checked_store(self.store, self.task)
         given, init = sorted_past(self.history, self.init)
         known = recognised(self.estimator) if self.space is None and given is None else None
@@ -166,11 +179,11 @@ class HeadstartSearchCV(BaseSearchCV):  # type: ignore[misc]
             refit=self.refit,
         )
         surrogate, seed = self.surrogate, int(check_random_state(self.random_state).randint(2**31 - 1))
-        n_init = self.n_init if self.n_init == "auto" else min(whole("n_init", self.n_init, 1), self.n_trials)
+        n_init = self.n_init if self.n_init == "auto" else limit.rest(whole("n_init", self.n_init, 1))
         if history is None and (store is not None or known is not None):  # there are none yet
             init, surrogate = without_past(init, surrogate)
             if known is not None and self.init == "auto":
-                n = min(MOST, self.n_trials) if isinstance(n_init, str) else n_init
+                n = limit.rest(MOST) if isinstance(n_init, str) else n_init
                 init = known.first(n, _columns(X), seed)
         features = features_of(self.estimator, X, y) if store or has_features(history) else None
         if known is not None and history is not None:
@@ -185,8 +198,10 @@ class HeadstartSearchCV(BaseSearchCV):  # type: ignore[misc]
             features=features if has_features(history) else None,
             direction="maximize",  # scores: greater is better
             seed=seed,
+            cost=self.cost,
+            budget=self.budget,
         )
-        announce(self._optimizer.about(self.n_trials))
+        announce(self._optimizer.about(limit.trials))
         self._failed: dict[int, str] = {}
         self._from_library = known is not None
         self._recorder: Recorder | None = None
@@ -202,18 +217,14 @@ class HeadstartSearchCV(BaseSearchCV):  # type: ignore[misc]
         finally:
             if self._recorder is not None:
                 self._recorder.close()
-            del (
-                self._optimizer,
-                self._failed,
-                self._recorder,
-                self._from_library,
-            )  # keep fitted objects small and picklable
+            # keep fitted objects small and picklable
+            del self._optimizer, self._failed, self._recorder, self._limit, self._from_library
         return self
 
     def _run_search(self, evaluate_candidates: Callable[..., Results]) -> None:
         opt = self._optimizer
-        while len(opt.trials) < self.n_trials:
-            batch = _ask(opt, min(self.batch_size, self.n_trials - len(opt.trials)))
+        for done in self._limit.counted(self.batch_size):
+            batch = _ask(opt, self._limit.rest(self.batch_size, done))
             if not batch:
                 log.info("the search ends after %d trials: every candidate has been tried", len(opt.trials))
                 break
@@ -221,7 +232,7 @@ class HeadstartSearchCV(BaseSearchCV):  # type: ignore[misc]
             scores = self._scores(evaluate_candidates, batch)
             seconds = (time.monotonic() - began) / len(batch)
             for config, score in zip(batch, scores, strict=True):
-                opt.tell(config, score if np.isfinite(score) else None)
+                opt.tell(config, score if np.isfinite(score) else None, seconds if opt.cost is not None else None)
                 self._record(opt.trials[-1], seconds)
         reasons = list(self._failed.values())
         if len(reasons) == len(opt.trials):

@@ -37,6 +37,7 @@ from headstart.history.reading import Reading
 
 if TYPE_CHECKING:
     from headstart.cli.options import Commands
+    from headstart.starts.over_time import OverTime
     from headstart.starts.start import Start
     from headstart.starts.validation import Evidence
 
@@ -138,6 +139,7 @@ def check(commands: Commands) -> None:
         metavar="NAME",
         help="strategies to compare; the first one decides the answer (default: auto li rbi)",
     )
+    parser.add_argument("--time", action="store_true", help="also compare over time; the history must have costs")
     add_tasks(parser)
     add_jobs(parser, 1)
     add_json(parser)
@@ -150,10 +152,19 @@ def run_check(args: argparse.Namespace) -> int:
         return run_check_study(args)
     from headstart.starts.validation import evidence
 
-    found = evidence(history_of(args), n=args.n, methods=args.methods, seed=args.seed, tasks=args.tasks, jobs=args.jobs)
+    found = evidence(
+        history_of(args),
+        n=args.n,
+        methods=args.methods,
+        seed=args.seed,
+        tasks=args.tasks,
+        jobs=args.jobs,
+        time=args.time,
+    )
     if args.json:
         answer = {"helps": found.helps, "summary": found.summary, "method": found.method, "outliers": found.outliers}
-        print(json.dumps({**answer, "table": found.table.to_dict("records")}))
+        by_time = {} if found.time is None else {"time": found.time.table.to_dict("records")}
+        print(json.dumps({**answer, "table": found.table.to_dict("records"), **by_time}))
     else:
         show_evidence(found)
     return 0 if found.helps else 1
@@ -324,6 +335,20 @@ def show_start(start: Start, *, as_json: bool) -> None:
         terminal.table(header, rows)
 
 
+def show_time(found: OverTime) -> None:
+    """The distances over time as a table."""
+    from headstart.cli import terminal
+    from headstart.starts.over_time import in_words
+
+    rows = found.table.iloc[:: len(found.times) // 10]
+    print("The same over time, for a start that knows what trials cost:\n")
+    terminal.table(
+        ["time", "start", "random"],
+        [[in_words(cost), f"{a:.3f}", f"{b:.3f}"] for cost, a, b in rows.itertuples(index=False)],
+    )
+    print()
+
+
 def show_evidence(found: Evidence) -> None:
     """The curves as a table and as sparklines, then the verdict."""
     from headstart.cli import terminal
@@ -337,4 +362,6 @@ def show_evidence(found: Evidence) -> None:
     high = max(float(curve[0]) for curve in curves.values())
     lines = [[name, terminal.sparkline(curve.tolist(), high)] for name, curve in curves.items()]
     print("\n" + text_table(["", f"1 … {found.n}"], lines, left=(0, 1)) + "\n")
+    if found.time is not None:
+        show_time(found.time)
     terminal.say(found.summary, good=found.helps)

@@ -138,6 +138,7 @@ READING: dict[str, dict[str, Any]] = {
               "other tools: metric to learn from (default: the one they optimised)"},
     "cost": {"metavar": "COLUMN", "help": "CSV: column that holds the cost of the evaluation; other tools: "
              "number to use instead of the seconds"},
+    "step": {"metavar": "COLUMN", "help": "CSV with learning curves: column that holds the step, one row per step"},
     "ignore": {"metavar": "COLUMN", "nargs": "+", "help": "CSV and other tools: columns that are not parameters"},
     "skip_bad_rows": {"action": "store_true", "help": "CSV: leave out the rows that cannot be used"},
     "space": {"metavar": "PATH", "type": Path, "help": "search space as JSON (default: the recorded one, "

@@ -6,7 +6,7 @@
 | V      | V      | (n, p) | the configuration, as values                                 |
 |        | losses | (n,)   | the loss, already turned to minimise; NaN for a failed trial |
 |        | counts | (n,)   | how many evaluations the loss is the mean of                 |
-|        | costs  | (n,)   | the cost, NaN where it is unknown; None: unknown throughout  |
+|        | costs  | (n,)   | the cost ≥ 0, NaN where it is unknown; None: all are unknown |
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ import numpy.typing as npt
 from headstart._support.direction import turned
 from headstart._support.types import Array, Mask
 from headstart.errors import HistoryError
+from headstart.history.curves import Curves
 from headstart.history.repeats import averaged
 from headstart.history.task import Features, Task
 from headstart.space import Space
@@ -34,7 +35,8 @@ class Evaluations:
 
     features: the meta-features of the tasks, by the name of the task. direction: of the values from which the losses
     were made; directions: of single tasks, by name, where theirs is another one. source: where a reader found the
-    evaluations; the notes of the history then begin with what was read from there and what was skipped.
+    evaluations; the notes of the history then begin with what was read from there and what was skipped. curves: of the
+    same runs and of others that were stopped early.
     """
 
     space: Space
@@ -50,6 +52,7 @@ class Evaluations:
     source: str = ""
     skipped: Sequence[str] = ()
     directions: Mapping[str, str] = field(default_factory=dict)
+    curves: Curves | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "info", dict(self.info))
@@ -59,6 +62,11 @@ class Evaluations:
         if np.isinf(self.losses).any():
             name = self.tasks[np.isinf(self.losses)][0]
             raise HistoryError(f"task {name!r} has an infinite loss", "use NaN for a failed trial")
+        if self.costs is not None and (bad := (self.costs < 0) | np.isinf(self.costs)).any():
+            raise HistoryError(
+                f"task {self.tasks[bad][0]!r} has the cost {self.costs[bad][0]:g}, which is negative or infinite",
+                "use NaN for an unknown cost",
+            )
         if failed := self._tasks_without_success():
             raise HistoryError(f"task {min(failed)!r} has no usable evaluation: all of its trials failed")
 

@@ -32,6 +32,7 @@ from headstart._support.log import log
 from headstart._support.types import Array, Mask
 from headstart._support.wording import closest, counted, some
 from headstart.errors import ArgumentError, HistoryError
+from headstart.history.curves import Curves
 from headstart.history.evaluations import Evaluations
 from headstart.history.formats import read_and_skipped
 from headstart.history.other_tools import ReadsOtherTools
@@ -49,7 +50,8 @@ if TYPE_CHECKING:
 class History(ReadsOtherTools):
     """Past runs on one search space; immutable. Make one with `from_frame`, `from_csv`, `load`, `from_optuna` …
 
-    direction: whether lower or higher results are better; a task may have a direction of its own.
+    direction: whether lower or higher results are better; a task may have a direction of its own. curves: what runs
+    reported on their way, if that is known.
     """
 
     space: Space
@@ -58,6 +60,7 @@ class History(ReadsOtherTools):
     direction: str = "minimize"
     info: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    curves: Curves | None = None
 
     def __post_init__(self) -> None:
         checked_direction(self.direction)
@@ -70,7 +73,9 @@ class History(ReadsOtherTools):
         object.__setattr__(self, "V", frozen(self.V))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return History, (self.space, self.V, dict(self.by_name), self.direction, dict(self.info), self.notes)
+        return History, (
+            *(self.space, self.V, dict(self.by_name), self.direction, dict(self.info), self.notes, self.curves),
+        )
 
     # -- looking in --------------------------------------------------------------------------------------
 
@@ -154,7 +159,8 @@ class History(ReadsOtherTools):
             used[task.rows] = True
         moved = np.cumsum(used) - 1  # old row → new row
         kept = {name: replace(task, rows=moved[task.rows]) for name, task in tasks.items()}
-        return replace(self, V=self.V[used], by_name=kept)
+        curves = None if self.curves is None else self.curves.of_tasks(kept)
+        return replace(self, V=self.V[used], by_name=kept, curves=curves)
 
     def only_configs(self, keep: Mask) -> History:
         """Only the configurations (rows of V) that a mask marks; every task must have tried one of them."""
@@ -174,7 +180,8 @@ class History(ReadsOtherTools):
     def with_task_names(self, names: Mapping[str, str]) -> History:
         """The same history with other names of tasks: old name → new name."""
         tasks = [replace(task, name=names.get(task.name, task.name)) for task in self]
-        return replace(self, by_name={task.name: task for task in tasks}) if names else self
+        curves = None if self.curves is None else self.curves.renamed(names)
+        return replace(self, by_name={task.name: task for task in tasks}, curves=curves) if names else self
 
     def merge(self, other: History) -> History:
         """Both histories in one: their evaluations together. Where both have a feature, that of `self` counts."""
@@ -192,7 +199,10 @@ class History(ReadsOtherTools):
         own = {name: h.direction_of(name) for h in (other, self) for name in h.tasks}
         directions = {name: direction for name, direction in own.items() if direction != self.direction}
         info = {**other.info, **self.info}
-        return History.from_evaluations(replace(both, features=features, directions=directions, info=info, notes=notes))
+        curves = other.curves if self.curves is None else self.curves.and_(other.curves)
+        return History.from_evaluations(
+            replace(both, features=features, directions=directions, info=info, notes=notes, curves=curves)
+        )
 
     def moved_to(
         self, space: Any, *, rename: Mapping[str, str] | None = None, fill: Mapping[str, Any] | None = None
@@ -209,7 +219,12 @@ class History(ReadsOtherTools):
         if lost := [name for name in self.tasks if name not in left]:
             notes.append(f"skipped {len(lost)} of {len(self)} tasks, which lost all their evaluations: {some(lost)}")
         kept = replace(self, by_name={name: self[name] for name in left}, notes=(*self.notes, *notes))
-        return kept._rebuilt(V, keep, space), changes
+        moved, curves = kept._rebuilt(V, keep, space), self.curves
+        if curves is not None:
+            V, fits, _, _ = reconcile_values(self.space, space, curves.V, rename=rename, fill=fill)
+            found = replace(curves, V=V).where(fits & np.isin(curves.tasks.astype(str), moved.tasks))
+            moved = replace(moved, curves=found)
+        return moved, changes
 
     def _rebuilt(self, V: Array, keep: Mask, space: Space) -> History:
         """A history of the kept configurations only, with the values V instead of their old ones."""
@@ -235,7 +250,7 @@ class History(ReadsOtherTools):
     def from_evaluations(cls, runs: Evaluations) -> History:
         """A history from columns. Repeats of a configuration on a task are averaged."""
         V, tasks = runs.gathered()
-        history = cls(runs.space, V, tasks, runs.direction, runs.info)
+        history = cls(runs.space, V, tasks, runs.direction, runs.info, curves=runs.curves)
         if not runs.source:
             return replace(history, notes=tuple(runs.notes))
         return history.with_notes(*history._account(runs), *runs.notes)
@@ -266,6 +281,7 @@ class History(ReadsOtherTools):
             info=self.info,
             notes=self.notes,
             directions={t.name: t.direction for t in tasks if t.direction not in (None, self.direction)},
+            curves=self.curves,
         )
 
     @classmethod
@@ -280,6 +296,7 @@ class History(ReadsOtherTools):
         *,
         cost: str | None = None,
         count: str | None = None,
+        step: str | None = None,
         ignore: Collection[str] = (),
         skip_bad_rows: bool = False,
         info: Mapping[str, Any] | None = None,
@@ -293,6 +310,8 @@ class History(ReadsOtherTools):
         direction: "minimize" or "maximize" the result; None infers it from the name of the column ("accuracy" is
             maximised) and says so, and minimises if the name says nothing.
         cost, count: the columns that hold the cost, and the number of evaluations that the result is the mean of.
+        step: the column that holds the step of a learning curve; the table then has one row per step. A run's result is
+            that of its last step; a run that ends before the longest of its task was stopped, and has no result.
         ignore: columns that are not parameters. Constants, dates and ids are recognised.
         skip_bad_rows: leave out the rows that cannot be used, instead of an error that lists them.
         info: the origin of the runs; any dict that JSON can hold.
@@ -301,10 +320,10 @@ class History(ReadsOtherTools):
         trial. Repeats of a configuration on a task are
         averaged.
         """
-        from headstart.history.formats.frames import read_frame
+        from headstart.history.formats.steps import read_table
 
-        how = Reading(task, value, cost, ignore, space, direction, count=count, skip_bad_rows=skip_bad_rows)
-        return cls.from_evaluations(read_frame(frame, how, features=features, info=info))
+        how = Reading(task, value, cost, ignore, space, direction, count=count, step=step, skip_bad_rows=skip_bad_rows)
+        return cls.from_evaluations(read_table(frame, how, features=features, info=info))
 
     @classmethod
     def from_csv(
@@ -318,6 +337,7 @@ class History(ReadsOtherTools):
         *,
         cost: str | None = None,
         count: str | None = None,
+        step: str | None = None,
         ignore: Collection[str] = (),
         skip_bad_rows: bool = False,
         info: Mapping[str, Any] | None = None,
@@ -328,7 +348,7 @@ class History(ReadsOtherTools):
         """
         from headstart.history.formats.csv_files import read_csv
 
-        how = Reading(task, value, cost, ignore, space, direction, count=count, skip_bad_rows=skip_bad_rows)
+        how = Reading(task, value, cost, ignore, space, direction, count=count, step=step, skip_bad_rows=skip_bad_rows)
         return cls.from_evaluations(read_csv(path, how, features=features, info=info))
 
     @classmethod
@@ -351,7 +371,8 @@ class History(ReadsOtherTools):
         rename: new names of parameters. fill: values for parameters that a study does not have. skip_damaged:
         leave out studies and trials that cannot be read, and count them in the notes.
 
-        Complete trials count with their value, failed ones as the worst seen; pruned and unfinished ones are skipped.
+        Complete trials count with their value, failed ones as the worst seen, and pruned ones with the last value that
+        they reported, within the range of the complete ones. Unfinished trials are skipped.
         If ranges or choices differ between studies, the space has all of them. A parameter that a study does not have
         takes its value in `fill` or the middle of its range. Features are those that `hs.optuna.describe` wrote.
         """

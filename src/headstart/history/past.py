@@ -41,7 +41,7 @@ KINDS = (
     "a History, the name of a shipped one, a file, a folder, a storage URL or object, a study, a data frame, a Store "
     "or a list of these"
 )
-OPTIONS = {"task", "value", "cost", "count", "ignore", "direction", "studies"}  # only of functions that read
+OPTIONS = {"task", "value", "cost", "count", "step", "ignore", "direction", "studies"}  # only of functions that read
 
 
 def read_past(
@@ -166,9 +166,9 @@ def _one(part: Any, how: Reading) -> History:
     if isinstance(part, History):
         return _renamed(part, how)
     if not isinstance(part, (str, os.PathLike)):
-        from headstart.history.formats.frames import read_frame
+        from headstart.history.formats.steps import read_table
 
-        return History.from_evaluations(read_frame(part, how))
+        return History.from_evaluations(read_table(part, how))
     tables = tables_in(part)
     if not tables:
         return read_history(os.fspath(part), how)

@@ -20,7 +20,8 @@ class Reading:
     inferred from the name of the value's column, and that of each study for Optuna. studies: names or patterns of
     Optuna studies. rename: new names of parameters, old name → new name. fill: values for parameters that some of the
     runs lack. skip_bad_rows: leave out the rows of a table that cannot be used, instead of an error that lists them.
-    skip_damaged: leave out studies and trials of Optuna that cannot be read.
+    skip_damaged: leave out studies and trials of Optuna that cannot be read. step: the column of a table that holds the
+    step of a learning curve.
     """
 
     task: str = "task"
@@ -35,6 +36,7 @@ class Reading:
     fill: Mapping[str, Any] | None = None
     skip_bad_rows: bool = False
     skip_damaged: bool = False
+    step: str | None = None
 
     def __post_init__(self) -> None:
         check_mappings(rename=self.rename, fill=self.fill)
@@ -46,7 +48,7 @@ class Reading:
     @property
     def columns(self) -> dict[str, str]:
         """The named columns of a table by the argument that names them."""
-        roles = ("task", "value", "cost", "count")
+        roles = ("task", "value", "cost", "count", "step")
         return {role: getattr(self, role) for role in roles if getattr(self, role) is not None}
 
     @property

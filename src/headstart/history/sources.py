@@ -33,6 +33,7 @@ OPEN_IN = {
     "value": ("tables", OTHERS),
     "cost": ("tables", OTHERS),
     "count": ("tables",),
+    "step": ("tables",),
     "ignore": ("tables", OTHERS),
     "skip_bad_rows": ("tables",),
     "space": ("tables", "HPO-B files", "Optuna storages", "histories", OTHERS),

@@ -26,12 +26,13 @@ from headstart._support.types import Array
 from headstart.library.datasets import AnyArray
 from headstart.library.folds import Fold
 from headstart.library.models import CLASSIFICATION, Model
+from headstart.space import Int
 
 LIMIT = 2.0
 """A configuration that takes more CPU seconds than this so far is not measured on further folds."""
 
 PATIENCE = 20
-"""Boosting stops after so many rounds without improvement on the held-out fold."""
+"""Boosting stops after so many rounds without improvement on the held-out part."""
 
 Measured = dict[str, Any]
 
@@ -39,7 +40,8 @@ Measured = dict[str, Any]
 def measure(model: Model, config: Mapping[str, Any], parts: Sequence[Fold], *, stop: bool = False) -> Measured:
     """The configuration, its metrics and seconds; metrics are None if it failed.
 
-    stop: find the number of boosting rounds by early stopping; the configuration then has the number found.
+    stop: find the number of boosting rounds by early stopping on the first fold. The configuration then has this
+    number, and all folds are trained with it.
     """
     found = dict(config)
     began = time.process_time()
@@ -47,7 +49,9 @@ def measure(model: Model, config: Mapping[str, Any], parts: Sequence[Fold], *, s
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of fits that do not converge, or divide by zero
             with np.errstate(all="ignore"):
-                outputs, seconds = _stopped(model, found, parts) if stop else _fitted(model, found, parts)
+                if stop and model.rounds is not None:
+                    found[model.rounds] = _stopped_at(model, found, parts[0])
+                outputs, seconds = _fitted(model, found, parts)
                 metrics: dict[str, Any] = averaged(model, outputs, parts)
     except Exception:  # whatever a library raises for a configuration, the build goes on
         metrics, seconds = dict.fromkeys(model.metrics, None), time.process_time() - began
@@ -67,16 +71,16 @@ def _fitted(model: Model, config: Mapping[str, Any], parts: Sequence[Fold]) -> t
     return outputs, total / len(outputs)
 
 
-def _output(model: Model, estimator: Any, fold: Fold, **options: Any) -> Array:
+def _output(model: Model, estimator: Any, fold: Fold) -> Array:
     """Probabilities (n, classes), decision values if the model has none, or predictions in units of y."""
     if model.kind != CLASSIFICATION:
-        return np.asarray(estimator.predict(fold.X_test, **options), dtype=float) * fold.scale + fold.mean
+        return np.asarray(estimator.predict(fold.X_test), dtype=float) * fold.scale + fold.mean
     if hasattr(estimator, "predict_proba"):
-        return np.asarray(estimator.predict_proba(fold.X_test, **options), dtype=float)
+        return np.asarray(estimator.predict_proba(fold.X_test), dtype=float)
     return np.asarray(estimator.decision_function(fold.X_test), dtype=float)
 
 
-# -- early stopping -------------------------------------------------------------------------------------------
+# -- boosting -------------------------------------------------------------------------------------------
 
 
 def _fit_options(model: Model, fold: Fold) -> dict[str, Any]:
@@ -85,44 +89,19 @@ def _fit_options(model: Model, fold: Fold) -> dict[str, Any]:
     return {"cat_features": [label for label in fold.X_train if fold.X_train[label].dtype != float]}
 
 
-def _stopped(model: Model, config: dict[str, Any], parts: Sequence[Fold]) -> tuple[list[Array], float]:
-    """As `_fitted`, with the number of rounds that early stopping finds; writes it into the configuration."""
+def _stopped_at(model: Model, config: Mapping[str, Any], fold: Fold) -> int:
+    """The number of rounds after which the held-out part of a fold improves no more."""
     assert model.rounds is not None
     rounds = model.space[model.rounds]
-    fits, best, total = [], [], 0.0
-    for fold in parts:
-        estimator = model.make({**config, model.rounds: rounds.high, **_stopping(model)})  # type: ignore[union-attr]
-        held_out = (fold.X_test, fold.y_test)
-        start = time.process_time()
-        quiet = {"verbose": False} if model.package == "xgboost" else {}
-        estimator.fit(fold.X_train, fold.y_train, eval_set=[held_out], **quiet, **_fit_options(model, fold))
-        total += time.process_time() - start
-        fits.append(estimator)
-        best.append(_best_round(model, estimator))
-        if total > 2 * LIMIT:
-            break
-    n = int(min(max(np.median(best), rounds.low), min(best) + PATIENCE, rounds.high))  # type: ignore[union-attr]
-    config[model.rounds] = n
-    outputs = [_output(model, fit, fold, **_up_to(model, n)) for fit, fold in zip(fits, parts, strict=False)]
-    return outputs, total / len(fits) * n / (float(np.mean(best)) + PATIENCE)
-
-
-def _stopping(model: Model) -> dict[str, Any]:
-    if model.package == "catboost":
-        return {"early_stopping_rounds": PATIENCE, "use_best_model": False}
-    return {"early_stopping_round" if model.package == "lightgbm" else "early_stopping_rounds": PATIENCE}
-
-
-def _best_round(model: Model, estimator: Any) -> int:
-    if model.package == "lightgbm":
-        return int(estimator.best_iteration_)
-    return 1 + int(estimator.best_iteration if model.package == "xgboost" else estimator.get_best_iteration())
-
-
-def _up_to(model: Model, n: int) -> dict[str, Any]:
-    if model.package == "lightgbm":
-        return {"num_iteration": n}
-    return {"iteration_range": (0, n)} if model.package == "xgboost" else {"ntree_end": n}
+    assert isinstance(rounds, Int)
+    held_out = [(fold.X_test, fold.y_test)]
+    quiet = {"verbose": False} if model.package == "xgboost" else {}
+    patience = "early_stopping_round" if model.package == "lightgbm" else "early_stopping_rounds"
+    estimator = model.make({**config, model.rounds: rounds.high, patience: PATIENCE})
+    estimator.fit(fold.X_train, fold.y_train, eval_set=held_out, **quiet, **_fit_options(model, fold))
+    best = estimator.best_iteration if model.package == "xgboost" else estimator.best_iteration_
+    counted = int(best) + (model.package != "lightgbm")  # the others count from 0
+    return int(min(max(counted, rounds.low), rounds.high))
 
 
 # -- metrics --------------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ the estimator: `estimator.set_params(**config)` works for every configuration of
 
 Early stopping: in a search, `fit(X, y)` of LightGBM, XGBoost and CatBoost has no validation set to stop on, so the
 number of rounds is a parameter. To measure good numbers of rounds, the builder trains half of the configurations with
-early stopping on the held-out folds and records the number of rounds they stopped at (`rounds`).
+early stopping on the first fold and then measures the number of rounds found (`rounds`) as any other configuration.
 HistGradientBoosting can stop by itself, which is a choice in its space.
 """
 

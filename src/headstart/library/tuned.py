@@ -62,9 +62,8 @@ def rows(name: str, dataset: str, *, seed: int = 0) -> list[Row]:
     columns = parts[0].X_train.shape[1]
     shared = [model.default_for(columns), *core(model, seed=seed)]
     own = configurations(model.space, OWN, rng=np.random.default_rng([seed, crc32(f"{name}/{dataset}".encode())]))
-    stop = model.rounds is not None
     found = [measuring.measure(model, config, parts) for config in shared]
-    found += [measuring.measure(model, config, parts, stop=stop) for config in own]
+    found += [measuring.measure(model, config, parts, stop=True) for config in own]
     empty = dict.fromkeys(model.space)
     return [{"dataset": dataset, **empty, **row} for row in found]
 
@@ -106,4 +105,5 @@ def signature(name: str, seed: int) -> dict[str, Any]:
         "twice_below": folds.SMALL,
         "limit_seconds": measuring.LIMIT,
         "patience": measuring.PATIENCE if model.rounds else None,
+        **({"stopped_on": "the first fold"} if model.rounds else {}),
     }

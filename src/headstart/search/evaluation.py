@@ -47,20 +47,29 @@ def evaluated(objective: Objective, catch: Caught, config: Config) -> Outcome:
         return Outcome(None, seconds, problem=str(error))
 
 
+def at_once(n_jobs: int | None) -> int:
+    """How many configurations are evaluated at once."""
+    if n_jobs == 1:
+        return 1
+    from joblib import effective_n_jobs
+
+    return int(effective_n_jobs(n_jobs))
+
+
 @contextmanager
 def workers(n_jobs: int | None) -> Iterator[tuple[int, Each]]:
     """How many configurations to evaluate at once, and a function that does it and keeps their order."""
     if n_jobs == 1:
         yield 1, map
         return
-    from joblib import Parallel, delayed, effective_n_jobs
+    from joblib import Parallel, delayed
 
     with Parallel(n_jobs=n_jobs, batch_size=1) as pool:
 
         def each(evaluate: Evaluate, configs: Sequence[Config]) -> Iterable[Outcome]:
             return list(pool(delayed(_sent)(evaluate, config) for config in configs))
 
-        yield effective_n_jobs(n_jobs), each
+        yield at_once(n_jobs), each
 
 
 def _sent(evaluate: Evaluate, config: Config) -> Outcome:

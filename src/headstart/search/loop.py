@@ -12,18 +12,19 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from headstart._support.arguments import whole
 from headstart._support.log import announce, log
 from headstart._support.progress import Progress
 from headstart.errors import ArgumentError, ExhaustedError
 from headstart.history import Features, Store
-from headstart.search.evaluation import Caught, Objective, Outcome, evaluated, workers
+from headstart.search.budget import Limit, checked_seconds
+from headstart.search.evaluation import Caught, Objective, Outcome, at_once, evaluated, workers
 from headstart.search.optimizer import Optimizer, sorted_past
 from headstart.search.trials import BestTrial, Trial
 from headstart.space import Config
 from headstart.space.parameters import as_number
 
 Callback = Callable[[Optimizer, Trial], Any]
+TRIALS = 50  # of a search that has no budget
 SAME = 3  # trials that must fail with the same exception before it is raised
 Record = Callable[[Trial, float], None]
 
@@ -74,7 +75,7 @@ class _Run:
 def minimize(
     objective: Objective,
     space: Any,
-    n_trials: int = 50,
+    n_trials: int | None = None,
     history: Any = None,
     init: Any = "auto",
     n_init: int | str = 10,
@@ -94,12 +95,18 @@ def minimize(
     callbacks: Callback | Sequence[Callback] = (),
     progress: bool | None = None,
     catch: Caught = Exception,
+    cost: str | None = None,
+    budget: float | str | None = None,
 ) -> Result:
     """Search for the configuration with the lowest value, or the highest if direction="maximize".
 
     objective: takes a configuration and returns its value, or None or NaN if it failed. An exception or any other value
         is logged and counts as a failed trial. If no trial has succeeded and three in a row fail with the same
         exception, or if every trial raised one, it is raised, since the fault is then in the objective.
+    n_trials: default 50, or as many as the budget allows if there is one.
+    cost: "seconds" prefers configurations that gain much in little time, as for `Optimizer`; the trials are timed here.
+    budget: end the search after this time: seconds, or text such as "30 min". This implies cost="seconds". The first
+        trial always runs, and a trial that has begun is finished. `timeout` ends a search without such a preference.
     store: a `Store`, or where it is, such as "runs.db". Its runs are past runs, too, and every trial of this search is
         added to it under the name `task`. It need not exist yet, so the same script serves the first run and the ninth.
     n_jobs: how many trials to run at once, as joblib counts: -1 is one per core. They run in rounds, each proposed
@@ -118,24 +125,28 @@ def minimize(
     >>> result = minimize(lambda config: (config["x"] - 1) ** 2, Space({"x": Float(-5, 5)}), n_trials=20)
     >>> result.best_config
     """
-    n_trials = whole("n_trials", n_trials, 1)
+    limit = Limit.of(n_trials, checked_seconds(cost, budget), TRIALS)
     run = _Run.of(n_jobs, timeout, callbacks, progress, catch)
-    if not isinstance(n_init, str) and n_trials < n_init:
+    n_trials = limit.trials
+    if not isinstance(n_init, str) and n_trials is not None and n_trials < n_init:
         log.warning("n_init=%d is more than n_trials=%d, so the whole search is the start", n_init, n_trials)
         n_init = n_trials
     history, init = sorted_past(history, init)
     stored = checked_store(store, task)
     past = [one for one in (history, stored) if one is not None] or None
     settings = (init, n_init, surrogate, acquisition, features, candidates, direction, seed)
-    optimizer = Optimizer(space, past, *settings, rename=rename, fill=fill)
+    optimizer = Optimizer(
+        space, past, *settings, rename=rename, fill=fill, cost=cost, budget=limit.spread(at_once(n_jobs))
+    )
     announce(optimizer.about(n_trials))
     interrupted = False
     with _recording(stored, task, optimizer) as record:
         try:
-            _loop(optimizer, objective, n_trials, run, record)
+            _loop(optimizer, objective, limit, run, record)
         except KeyboardInterrupt:
             interrupted = True
-            log.warning("interrupted after %d of %d trials", len(optimizer.trials), n_trials)
+            of = "" if n_trials is None else f" of {n_trials}"
+            log.warning("interrupted after %d%s trials", len(optimizer.trials), of)
     # A trial that the interrupt cut off is proposed again.
     state = {**optimizer.state(), "pending": []}
     return Result(optimizer.trials, direction, interrupted, state)
@@ -165,16 +176,17 @@ def _recording(store: Store | None, task: str | None, optimizer: Optimizer) -> I
         recorder.close()
 
 
-def _loop(optimizer: Optimizer, objective: Objective, n_trials: int, run: _Run, record: Record) -> None:
+def _loop(optimizer: Optimizer, objective: Objective, limit: Limit, run: _Run, record: Record) -> None:
     ends = math.inf if run.timeout is None else time.monotonic() + run.timeout
     raised: list[Exception] = []  # by the trials so far, as long as all of them raised
-    with Progress(n_trials, "trials") if run.progress else nullcontext() as bar, workers(run.n_jobs) as (size, each):
+    bar_of = Progress(limit.trials, "trials") if run.progress else nullcontext()
+    with bar_of as bar, workers(run.n_jobs) as (size, each):
         evaluate = partial(evaluated, objective, run.catch)
-        while (done := len(optimizer.trials)) < n_trials:
+        for done in limit.counted(size):
             if time.monotonic() >= ends:
                 log.info("the search ends after %d trials: the time is up", done)
                 return
-            batch = _asked(optimizer, min(size, n_trials - done))
+            batch = _asked(optimizer, limit.rest(size, done))
             if not batch:
                 return
             stop = False
@@ -182,7 +194,7 @@ def _loop(optimizer: Optimizer, objective: Objective, n_trials: int, run: _Run, 
                 trial = _told(optimizer, config, outcome)
                 record(trial, outcome.seconds)
                 raised = [] if outcome.error is None else [*raised, outcome.error]
-                if _is_hopeless(raised, len(optimizer.trials), n_trials):
+                if _is_hopeless(raised, len(optimizer.trials), limit.trials):
                     raise raised[-1]
                 if bar is not None:
                     bar.advance(note=_best(optimizer), lasting=True)
@@ -213,7 +225,7 @@ def _told(optimizer: Optimizer, config: Config, outcome: Outcome) -> Trial:
         log.debug("trial %d failed", number, exc_info=outcome.error)
     elif outcome.problem:
         log.warning("trial %d counts as failed: %s (%s)", number, outcome.problem, config)
-    optimizer.tell(config, outcome.value)
+    optimizer.tell(config, outcome.value, outcome.seconds if optimizer.cost is not None else None)
     return optimizer.trials[-1]
 
 
@@ -223,8 +235,8 @@ def _best(optimizer: Optimizer) -> str:
     return f"best {optimizer.best_value:.6g}" if succeeded else "no result yet"
 
 
-def _is_hopeless(raised: Sequence[Exception], done: int, n_trials: int) -> bool:
+def _is_hopeless(raised: Sequence[Exception], done: int, n_trials: int | None) -> bool:
     """Whether all trials so far raised exceptions, and the first few the same one, or there are no more trials."""
     if not raised or len(raised) < done:
         return False
-    return (len({repr(error) for error in raised}) == 1 and done >= SAME) or done >= n_trials
+    return (len({repr(error) for error in raised}) == 1 and done >= SAME) or done == n_trials

@@ -15,6 +15,7 @@ import numpy as np
 
 from headstart._support.arguments import whole
 from headstart._support.direction import checked_direction, turned
+from headstart._support.log import log
 from headstart._support.threads import one_thread
 from headstart._support.types import Array
 from headstart._support.wording import counted
@@ -23,8 +24,9 @@ from headstart.history import Features
 from headstart.history.history import checked_features
 from headstart.history.past import past_runs
 from headstart.history.task import moderate
+from headstart.search.budget import checked_cost
 from headstart.search.proposal import several_candidates, several_in_space
-from headstart.search.trials import BestTrial, Trial, number
+from headstart.search.trials import BestTrial, Trial, number, spent
 from headstart.space import Config, Space, as_space
 from headstart.space.rows import unrepeated
 from headstart.starts.learning import MOST, worthwhile
@@ -36,6 +38,7 @@ from headstart.strategies.metric import surrogate_after
 from headstart.strategies.names import resolve_strategy
 from headstart.strategies.random import Random, stream
 from headstart.surrogates.base import Acquisition, Model, Posterior
+from headstart.surrogates.costs import CostModel, CostPosterior, PerCost, Spending, check_acquisition
 from headstart.surrogates.mixture import MixtureModel
 from headstart.surrogates.names import resolve_surrogate
 from headstart.transfer.models import NewTask, TaskModels
@@ -81,6 +84,11 @@ class Optimizer(BestTrial):
     acquisition: "ei", "log_ei", "pi" or "lcb".
     features: the new task's meta-features.
     candidates: if given, the only configurations to choose from.
+    cost: what trials cost, such as "seconds"; `tell` takes it, and the past runs may have it. Then proposals are chosen
+        for their expected gain per unit of cost: of init="auto" those of the start, and those of the surrogate. None:
+        cost does not matter.
+    budget: what all trials together may cost: a number, or a time such as "30 min". Cost matters less and less as the
+        budget is spent, and trials that would not fit into the rest are avoided.
     """
 
     @one_thread
@@ -99,12 +107,17 @@ class Optimizer(BestTrial):
         *,
         rename: Mapping[str, str] | None = None,
         fill: Mapping[str, Any] | None = None,
+        cost: str | None = None,
+        budget: float | str | None = None,
     ) -> None:
         self.space = as_space(space)
         self.direction = checked_direction(direction)
         features = checked_features(features)
         self.n_init = MOST if n_init == "auto" else whole("n_init", n_init, 1)
         self.acquisition = Acquisition(acquisition).name
+        self.cost, self.budget = checked_cost(cost, budget)
+        if self.cost is not None:
+            check_acquisition(self.acquisition)
         self.seed = _seed(seed)
         history, init = sorted_past(history, init)
         self.history = None if history is None else past_runs(history, self.space, rename=rename, fill=fill)
@@ -132,6 +145,13 @@ class Optimizer(BestTrial):
             surrogate = surrogate_after(strategy, surrogate)
         self._surrogate = repr(surrogate) if models is not None or surrogate != "auto" else "'gp'"
         self._model = resolve_surrogate(surrogate).begin(self.space, models, features=features, rng=surrogate_rng)
+        self._costs = None if self.cost is None else self._cost_model()
+
+    def _cost_model(self) -> CostModel:
+        model = CostModel.of(self.history, rng=np.random.default_rng([self.seed, 4]))
+        if self.history is not None and model.shape is None:
+            log.warning("the past runs have no costs, so the costs of this search are all that is known of them")
+        return model
 
     def __repr__(self) -> str:
         past = "no past runs" if self.history is None else f"past runs of {counted(len(self.history), 'task')}"
@@ -184,6 +204,9 @@ class Optimizer(BestTrial):
             if asked.proposed is not None:  # must not come again, although a candidate was tried in its place
                 told = told.and_(asked.proposed)
         try:
+            if self._costs is not None and isinstance(self._run, AutoRun):
+                costs, spending = self._costs_after(told, self._costs)
+                return self._run.ask(told, spending.penalty(costs.log_cost(self._run.Z))), self._origin
             return self._run.ask(told), self._origin
         except ExhaustedError:
             return self._anywhere(told), "random"
@@ -205,6 +228,8 @@ class Optimizer(BestTrial):
         """
         posterior = self.posterior(told)
         assert posterior is not None
+        if self._costs is not None:
+            posterior = PerCost(posterior, *self._costs_after(told, self._costs))
         acquisition = Acquisition(self.acquisition, len(told), self.space.width)
         if self._candidates is not None:
             return several_candidates(posterior, self._candidates, told, acquisition, n)
@@ -237,6 +262,11 @@ class Optimizer(BestTrial):
         known = (self._told() if told is None else told).known
         return model.weights(self.space.encode_values(known.V), moderate(known.losses), self.history.tasks)
 
+    def _costs_after(self, told: Told, model: CostModel) -> tuple[CostPosterior, Spending]:
+        """What trials are expected to cost after those so far, and what is left of the budget."""
+        costs = np.full(len(told), np.nan) if told.costs is None else told.costs
+        return model.fit(self.space.encode_values(told.V), costs), Spending.of(costs, self.budget)
+
     def _anywhere(self, told: Told) -> Array:
         try:
             filler = anywhere(self.space, stream(self.seed, self._allowed), self._allowed)
@@ -256,23 +286,28 @@ class Optimizer(BestTrial):
             losses = np.where(np.isnan(losses), np.nanmax(losses), losses)
         V = [*(entry.asked.v for entry in self._entries), *(asked.v for asked in self._pending)]
         running = np.full(len(self._pending), np.nan)
-        return Told(np.array(V).reshape(-1, len(self.space)), np.append(losses, running))
+        known = [math.nan if entry.trial.cost is None else entry.trial.cost for entry in self._entries]
+        costs = None if self.cost is None else np.append(known, running)
+        return Told(np.array(V).reshape(-1, len(self.space)), np.append(losses, running), costs)
 
     # -- telling -----------------------------------------------------------------------------------------
 
-    def tell(self, config: Mapping[str, Any], value: float | None) -> None:
-        """Report the value of a configuration; None or NaN if the trial failed. Any configuration may be reported."""
-        result = number(value)
+    def tell(self, config: Mapping[str, Any], value: float | None, cost: float | None = None) -> None:
+        """Report the value of a configuration; None or NaN if the trial failed. Any configuration may be reported.
+
+        cost: what the trial cost, whether it failed or not; None if it is unknown.
+        """
+        result, paid = number(value), spent(cost)
         v = self.space.to_values([config])[0]
         place = next((i for i, a in enumerate(self._pending) if np.array_equal(a.v, v, equal_nan=True)), None)
         asked = _Asked(v, "told") if place is None else self._pending[place]
-        self._entries.append(self._entry(asked, dict(config), result))
+        self._entries.append(self._entry(asked, dict(config), result, paid))
         if place is not None:
             del self._pending[place]
 
-    def _entry(self, asked: _Asked, config: Config, value: float | None) -> _Entry:
+    def _entry(self, asked: _Asked, config: Config, value: float | None, cost: float | None) -> _Entry:
         loss = math.nan if value is None else turned(value, self.direction)
-        return _Entry(asked, Trial(config, value, asked.origin), loss)
+        return _Entry(asked, Trial(config, value, asked.origin, cost), loss)
 
     # -- looking -----------------------------------------------------------------------------------------
 
@@ -280,6 +315,11 @@ class Optimizer(BestTrial):
     def trials(self) -> list[Trial]:
         """All finished trials, in order."""
         return [entry.trial for entry in self._entries]
+
+    @property
+    def spent(self) -> float:
+        """What the finished trials have cost together, as far as that is known."""
+        return sum(trial.cost for trial in self.trials if trial.cost is not None)
 
     @property
     def pending(self) -> list[Config]:
@@ -309,7 +349,8 @@ class Optimizer(BestTrial):
             aim = "what it adds to the configurations before it" if len(told) else "its average over the past tasks"
         else:
             aim = AIMS["ei" if place is not None else self.acquisition]
-        return f"Chosen for {aim}. {self._decides(told, starting=place is not None)}"
+        per = "" if self.cost is None else f" per unit of cost ({self.cost})"
+        return f"Chosen for {aim}{per}. {self._decides(told, starting=place is not None)}"
 
     def _decides(self, told: Told, *, starting: bool) -> str:
         """Which model decides the next proposal, and which past tasks count, in a sentence."""
@@ -337,12 +378,15 @@ class Optimizer(BestTrial):
     def state(self) -> dict[str, Any]:
         """The state of the search as plain JSON, for `restore` of an Optimizer made with the same arguments."""
         entries = self._entries
-        values = [entry.trial.value for entry in entries]
         told = self._asked_json([entry.asked for entry in entries])
+        trials = []
+        for asked, trial in zip(told, self.trials, strict=True):
+            paid = {} if trial.cost is None else {"cost": trial.cost}
+            trials.append({**asked, "value": trial.value, **paid})
         return {
             "format": FORMAT,
             **self._settings(),
-            "trials": [{**asked, "value": value} for asked, value in zip(told, values, strict=True)],
+            "trials": trials,
             "pending": self._asked_json(self._pending),
         }
 
@@ -352,14 +396,15 @@ class Optimizer(BestTrial):
             raise ArgumentError("this optimiser has trials already", "restore the state into a new one")
         if not isinstance(state, Mapping) or state.get("format") not in (1, FORMAT):
             raise FormatError("this is not the state of an optimiser, or its version is unknown")
-        for name, mine in self._settings().items():
+        for name, mine in {"cost": None, "budget": None, **self._settings()}.items():
             theirs = state.get(name)
             renamed = name == "acquisition" and theirs == "auto" and mine == "ei"
             if theirs != mine and not renamed:  # "auto" was for a while the name of the default
                 raise ArgumentError(f"the state has {name}={theirs!r}, but this optimiser has {name}={mine!r}")
         try:
             entries = [
-                self._entry(self._asked(told), dict(told["config"]), number(told["value"])) for told in state["trials"]
+                self._entry(self._asked(told), dict(told["config"]), number(told["value"]), spent(told.get("cost")))
+                for told in state["trials"]
             ]
             pending = [self._asked(asked) for asked in state["pending"]]
         except (KeyError, TypeError, ValueError) as error:
@@ -369,12 +414,14 @@ class Optimizer(BestTrial):
 
     def _settings(self) -> dict[str, Any]:
         """The arguments that decide how the search continues, as far as they are plain JSON."""
+        paid = {} if self.cost is None else {"cost": self.cost, "budget": self.budget}
         return {
             "seed": self.seed,
             "space": self.space.to_json(),
             "direction": self.direction,
             "n_init": self.n_init,
             "acquisition": self.acquisition,
+            **paid,
         }
 
     def _configs(self, asked: Sequence[_Asked]) -> list[Config]:

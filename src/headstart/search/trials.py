@@ -24,12 +24,14 @@ class Trial:
     """One trial of a search.
 
     value: in the user's direction; None if the trial failed. origin: where the configuration came from: "start" (a
-    given Start), "strategy", "surrogate", "random", or "told" for one that the search had not proposed.
+    given Start), "strategy", "surrogate", "random", or "told" for one that the search had not proposed. cost: None if
+    unknown.
     """
 
     config: Config
     value: float | None
     origin: str
+    cost: float | None = None
 
     @property
     def failed(self) -> bool:
@@ -125,3 +127,21 @@ def number(value: Any) -> float | None:
     if math.isinf(result):
         raise ArgumentError("a value must be finite, but got an infinite one", "use None for a failed trial")
     return None if math.isnan(result) else result
+
+
+def spent(cost: Any) -> float | None:
+    """A cost: a finite number of at least 0, or None if it is unknown."""
+    if cost is None:
+        return None
+    problem = f"a cost must be a number of at least 0, or None if it is unknown, but got {cost!r}"
+    if isinstance(cost, (str, bytes, bool, np.bool_)):
+        raise ArgumentError(problem)
+    try:
+        result = float(cost)
+    except (TypeError, ValueError, OverflowError):
+        raise ArgumentError(problem) from None
+    if math.isnan(result):
+        return None
+    if result < 0 or math.isinf(result):
+        raise ArgumentError(problem)
+    return result

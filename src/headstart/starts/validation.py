@@ -27,12 +27,13 @@ from headstart._support.progress import Progress, clock
 from headstart._support.threads import one_thread
 from headstart._support.types import Array
 from headstart._support.wording import counted
-from headstart.errors import ArgumentError
+from headstart.errors import ArgumentError, HistoryError
 from headstart.history import History, Task
 from headstart.history.past import past_runs, required
 from headstart.starts.estimates import MOST, Judge, is_searched
 from headstart.starts.learning import number_of
 from headstart.starts.measures import average_rank
+from headstart.starts.over_time import OverTime, over_time
 from headstart.strategies.base import Told
 from headstart.strategies.candidates import Candidates
 from headstart.strategies.names import resolve_strategy, strategy_name
@@ -60,6 +61,7 @@ class Evidence:
     random: the expectation of random search after 1, 2, … trials, (tasks, most).
     estimated: whether all of them are estimates, because the trials of the tasks were chosen by searches.
     of: how many tasks the history has, of which `tasks` are a random sample; 0 if they are all.
+    time: the same over time, if it was asked for.
     """
 
     tasks: list[str]
@@ -68,6 +70,7 @@ class Evidence:
     seed: int = 0
     estimated: bool = False
     of: int = 0
+    time: OverTime | None = None
 
     @property
     def n(self) -> int:
@@ -200,7 +203,7 @@ class Evidence:
         text += estimate
         if other:
             text += f" Of the methods compared, '{other}' did best."
-        return text
+        return text if self.time is None else f"{text} {self.time.summary}"
 
     def __str__(self) -> str:
         return self.summary
@@ -271,13 +274,15 @@ def evidence(
     space: Any = None,
     rename: Mapping[str, str] | None = None,
     fill: Mapping[str, Any] | None = None,
+    time: bool = False,
 ) -> Evidence:
     """Leave out each task in turn, start it with each method learned from the others, and compare with random search.
 
     history, space, rename, fill: as for `learn`. n: configurations of a start (default: 10, or as many as the space
     has). tasks: how many tasks to use, drawn at random, or "all" (default: all of up to 60, 40 of more). jobs: tasks to
     run in parallel, with any backend of joblib. progress: whether to show an estimate of the time and a progress bar;
-    None shows them on a terminal only. Methods that need meta-features get those of the left-out task.
+    None shows them on a terminal only. Methods that need meta-features get those of the left-out task. time: also
+    compare over time, for which the history must have costs.
     """
     history = required(past_runs(history, space, rename=rename, fill=fill))
     seed = whole("seed", seed, 0)
@@ -290,6 +295,9 @@ def evidence(
     names = [strategy_name(method) for method in methods]
     total, history = len(history), _sampled(history, tasks, seed)
     searched = is_searched(history, np.random.default_rng([seed, 2]))
+    if time and searched:
+        raise HistoryError("the trials of these tasks were chosen by searches, so they cannot be compared over time")
+    by_time = over_time(history, seed, jobs=jobs) if time else None
     work = _all_left_out(history, n, tuple(methods), seed, searched, jobs)
     shown = sys.stderr.isatty() if progress is None else progress
     results = _shown(work, names[0], len(history), total, jobs) if shown else list(work)
@@ -300,6 +308,7 @@ def evidence(
         seed,
         searched,
         total if total > len(history) else 0,
+        by_time,
     )
 
 

@@ -25,6 +25,8 @@ from headstart.surrogates.mixture import Hypotheses, Mixture, MixtureModel
 from headstart.transfer.models import TaskModels
 from headstart.transfer.weights import has_features, weights_by_features
 
+NO_GAIN = 1e-9  # in normal scores: candidates below this are last
+
 
 @dataclass(frozen=True)
 class Auto:
@@ -64,10 +66,12 @@ class AutoRun:
     seed: int
     pair: Array | None = None
 
-    def ask(self, told: Told) -> Array:
+    def ask(self, told: Told, penalty: Array | None = None) -> Array:
+        """The next configuration. penalty (m,): what costs take from the logarithm of the gain."""
         models = self.models
-        planned = self.pair if self.pair is not None and len(told) < 2 else models.candidates[:0]
-        best = np.argsort(-self._promise(told), kind="stable")
+        planned = self.pair if self.pair is not None and len(told) < 2 and penalty is None else models.candidates[:0]
+        promise = self._promise(told) if penalty is None else self._log_gain(told) - penalty
+        best = np.argsort(-promise, kind="stable")
         rest = anywhere(models.space, self.seed, models.allowed)
         return fresh(chain(iter(planned), iter(models.candidates[best]), rest), told, models.space)
 
@@ -82,3 +86,11 @@ class AutoRun:
         running = encode(told.V[np.isnan(told.losses)])
         posterior = self.model.believing(encode(known.V), known.losses, running)
         return posterior.score(self.Z, Acquisition("ei", len(told), self.models.space.width))
+
+    def _log_gain(self, told: Told) -> Array:
+        """The logarithm of the expected gain of each candidate, (m,). The first one gains on an average candidate."""
+        promise = self._promise(told)
+        if len(told.known):
+            return promise  # the logarithm of expected improvement already
+        gain = promise if len(told) else promise - promise.mean()
+        return np.log(np.maximum(gain, NO_GAIN))

@@ -29,11 +29,12 @@ Seed: TypeAlias = int | tuple[int, ...]
 class Told:
     """The trials of the new task: configurations V (k, p) in the order of the trials, and their losses (k,).
 
-    The loss is NaN if the trial failed or is still running.
+    The loss is NaN if the trial failed or is still running. costs (k,): NaN where unknown; None: all are unknown.
     """
 
     V: Array
     losses: Array
+    costs: Array | None = None
 
     def __post_init__(self) -> None:
         if len(self.V) != len(self.losses):
@@ -47,13 +48,14 @@ class Told:
 
     def and_(self, v: Array, loss: float = np.nan) -> Told:
         """The same trials and one more."""
-        return Told(np.vstack([self.V, v]), np.append(self.losses, loss))
+        costs = None if self.costs is None else np.append(self.costs, np.nan)
+        return Told(np.vstack([self.V, v]), np.append(self.losses, loss), costs)
 
     @property
     def known(self) -> Told:
         """The trials that have a loss."""
         there = np.isfinite(self.losses)
-        return Told(self.V[there], self.losses[there])
+        return Told(self.V[there], self.losses[there], None if self.costs is None else self.costs[there])
 
     def __contains__(self, v: object) -> bool:
         return keys(np.asarray(v, dtype=float)[None])[0] in self._keys

@@ -20,6 +20,7 @@ workers         whether the worker of a trial is alive
 reservations    how workers on one study share a start
 search          the next configuration of one study
 sampler         HeadstartSampler
+pruner          HeadstartPruner
 stuck           trials whose worker died, and how to free them
 queue           enqueue, describe, and the account of how a start ran
 outlook         what a study has found and what comes next, for the report
@@ -41,6 +42,7 @@ if int(_version.partition(".")[0]) < 4:
     )
 
 from headstart.adapters.optuna.distributions import to_distributions
+from headstart.adapters.optuna.pruner import HeadstartPruner
 from headstart.adapters.optuna.queue import Account, Queued, account, account_of, describe, enqueue
 from headstart.adapters.optuna.reading import read
 from headstart.adapters.optuna.sampler import HeadstartSampler
@@ -48,6 +50,7 @@ from headstart.adapters.optuna.suggesting import space
 
 __all__ = [
     "Account",
+    "HeadstartPruner",
     "HeadstartSampler",
     "Queued",
     "account",

@@ -170,13 +170,33 @@ def _usable(study: PastStudy, rename: Mapping[str, str]) -> Usable:
     if not any(t.params and math.isfinite(t.loss) for t in trials):
         skipped.study(study.name, "without a complete trial")
         return Usable(study, [], {}, skipped)
-    skipped.count("pruned", sum(t.state == TrialState.PRUNED for t in trials))
+    trials = with_bounds(trials)
+    skipped.count("pruned without a report", sum(t.state == TrialState.PRUNED and not t.curve for t in trials))
     skipped.count("not finished", sum(not t.state.is_finished() for t in trials))
-    ended = [t for t in trials if t.state in (TrialState.COMPLETE, TrialState.FAIL)]
+    ended = [t for t in trials if t.state.is_finished() and (t.state != TrialState.PRUNED or t.curve)]
     taken = [_renamed(t, rename) for t in _expressible(ended, study, skipped) if t.params]
     if not any(math.isfinite(t.loss) for t in taken):
         return Usable(study, [], {}, skipped)
     return Usable(study, taken, _parameters(taken), skipped)
+
+
+def with_bounds(trials: list[PastTrial]) -> list[PastTrial]:
+    """The same trials, where those that were pruned have a loss: see `bounded`."""
+    known = [t.loss for t in trials if math.isfinite(t.loss)]
+    return [
+        t._replace(loss=bounded(t.curve, min(known), max(known)))
+        if known and t.state == TrialState.PRUNED and t.curve
+        else t
+        for t in trials
+    ]
+
+
+def bounded(curve: Mapping[int, float], best: float, worst: float) -> float:
+    """The loss of a pruned trial: the last that it reported, but within those of the study's complete trials.
+
+    It was stopped because it was not going to be the best, and its end is unlikely to be worse than what it reported.
+    """
+    return min(max(curve[max(curve)], best), worst)
 
 
 def _expressible(trials: list[PastTrial], study: PastStudy, skipped: Skipped) -> list[PastTrial]:

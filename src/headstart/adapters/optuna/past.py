@@ -94,6 +94,10 @@ class Past:
         attributes = study._storage.get_study_user_attrs(study._study_id)
         return Candidates(self._gathered(is_itself), self.runs, attributes)
 
+    def for_nobody(self) -> Candidates:
+        """The past of a study that does not exist yet."""
+        return Candidates(self._gathered(lambda study: False), self.runs, {})
+
     def _gathered(self, leave_out: Callable[[PastStudy], bool]) -> Gathered | None:
         there = self._there()
         if isinstance(there, list) and not there:

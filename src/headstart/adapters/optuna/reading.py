@@ -1,9 +1,11 @@
 """Past studies as a History.
 
 Every study is a task, and so are all runs of one task in a `Store`. Complete trials count with their value and failed
-ones as the worst seen. Pruned and unfinished trials are skipped. Each task keeps the direction of its study. If a range
-or list of choices changed between studies, the history has the union. Conditions are inferred from which parameters
-appear together. A parameter that a study lacks takes the middle of its range there.
+ones as the worst seen. Pruned trials count with the last value that they reported, within the range of the complete
+ones. Unfinished trials, and pruned ones without a report, are skipped. What trials reported is kept as learning curves.
+Each task keeps the direction of its study. If a range or list of choices changed between studies, the history has the
+union. Conditions are inferred from which parameters appear together. A parameter that a study lacks takes the middle of
+its range there.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ import numpy as np
 from optuna.trial import TrialState
 
 from headstart._support.direction import checked_direction
-from headstart._support.types import Mask
+from headstart._support.types import Array, Mask
 from headstart._support.wording import counted, some
 from headstart.adapters.optuna.attributes import METRIC, TASK, features_in
 from headstart.adapters.optuna.conditions import inferred, placed, possible_parents, shapes
@@ -26,6 +28,7 @@ from headstart.adapters.optuna.storages import describe
 from headstart.adapters.optuna.trials import PastTrial
 from headstart.errors import EmptyHistoryError, HistoryError
 from headstart.history import Features, History, Reading
+from headstart.history.curves import Curves
 from headstart.history.evaluations import Evaluations
 from headstart.history.formats import read_and_skipped
 from headstart.space import Parameter, Space, as_space
@@ -218,13 +221,21 @@ def _history(space: Space, tasks: Tasks, found: Gathered, skipped: Skipped, fill
             features={name: features for name, group in left.items() if (features := _features(group, skipped))},
             direction=direction,
             directions={name: way for name, way in ways.items() if way != direction},
+            curves=_curves(names[keep], V[keep], [trial for trial, kept in zip(every, keep, strict=True) if kept]),
             info={"studies": found.total, "studies_of_other_models": len(skipped.studies.get(OTHER, []))},
         )
     )
     read = f"{counted(int(keep.sum()), 'trial')} of {count_studies(used)} from {found.where}"
     if n := int((keep & failed).sum()):
         read += f"; {counted(n, 'failed trial')} counted as the worst seen"
+    if n := sum(trial.state == TrialState.PRUNED for trial, kept in zip(every, keep, strict=True) if kept):
+        read += f"; {counted(n, 'pruned trial')} counted with the last value reported"
     return history.with_notes(*read_and_skipped(read, skipped.lines()))
+
+
+def _curves(names: Any, V: Array, trials: Sequence[PastTrial]) -> Curves | None:
+    ended = [trial.state == TrialState.COMPLETE for trial in trials]
+    return Curves.of(names.tolist(), V, ended, [trial.curve for trial in trials])
 
 
 def _features(group: Sequence[Usable], skipped: Skipped) -> Features | None:

@@ -25,7 +25,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -35,7 +35,8 @@ from optuna.trial import FrozenTrial, TrialState
 
 from headstart._support.types import Array
 from headstart.adapters.optuna.attributes import ENDED, RESERVATION, START, WAITING
-from headstart.adapters.optuna.trials import config_of, is_queued, is_retry, loss_of
+from headstart.adapters.optuna.gathering import bounded
+from headstart.adapters.optuna.trials import config_of, curve_of, is_queued, is_retry, loss_of, seconds_of
 from headstart.adapters.optuna.workers import Worker, has_heartbeat, this_process
 from headstart.space import Config
 
@@ -228,7 +229,8 @@ class Other:
 
     loss: NaN if there is none. extra: it uses up no configuration of the start, since it was queued by the user, or ran
     before the objective's parameters were known. died: its worker died; begun: not before the objective had begun.
-    order: finished trials come in the order in which they finished, so that those known before stay first.
+    order: finished trials come in the order in which they finished, so that those known before stay first. seconds: NaN
+    unless it has ended. curve: the losses that it reported by step, if it was pruned.
     """
 
     config: Config
@@ -239,6 +241,8 @@ class Other:
     died: bool
     begun: bool
     order: tuple[Any, ...]
+    seconds: float = math.nan
+    curve: Mapping[int, float] = field(default_factory=dict)
 
     @classmethod
     def of(cls, trial: FrozenTrial, direction: str) -> Other:
@@ -257,6 +261,8 @@ class Other:
             died=reservation is not None and _died(trial),
             begun=bool(trial.params),
             order=(not finished, (finished and trial.datetime_complete) or datetime.min, trial.number),
+            seconds=seconds_of(trial),
+            curve=curve_of(trial, direction) if trial.state == TrialState.PRUNED else {},
         )
 
 
@@ -283,9 +289,9 @@ class Others:
 def counting(others: Sequence[Other]) -> list[Other]:
     """The trials that count.
 
-    Complete trials have a loss. Running, queued and pruned ones were tried, but have none. Failed trials count, too. If
-    the worker died, however, the trial does not count, so that its configuration is tried again, unless the objective
-    had begun and so many workers died of it that it may be the reason.
+    Complete trials have a loss. Running and queued ones were tried, but have none. Failed and pruned ones count, too.
+    If the worker died, however, the trial does not count, so that its configuration is tried again, unless the
+    objective had begun and so many workers died of it that it may be the reason.
     """
     found: list[Other] = []
     died: Counter[str] = Counter()
@@ -302,8 +308,12 @@ def counting(others: Sequence[Other]) -> list[Other]:
 
 
 def losses(found: Sequence[Other]) -> Array:
-    """Their losses (n,). A failed trial counts as the worst seen."""
+    """Their losses (n,). A failed trial counts as the worst seen, a pruned one as in `bounded`."""
     known = np.array([other.loss for other in found], dtype=float)
     failed = np.array([other.failed for other in found], dtype=bool)
-    worst = np.max(known[np.isfinite(known)], initial=-math.inf)
-    return np.where(failed & math.isfinite(worst), worst, known)
+    finite = known[np.isfinite(known)]
+    if not len(finite):
+        return known
+    best, worst = float(finite.min()), float(finite.max())
+    pruned = [bounded(other.curve, best, worst) if other.curve else math.nan for other in found]
+    return np.where(failed, worst, np.where(np.isnan(pruned), known, pruned))

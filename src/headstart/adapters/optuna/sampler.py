@@ -13,6 +13,7 @@ import zlib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from optuna import Study
@@ -30,15 +31,17 @@ from headstart.adapters.optuna.past import Past
 from headstart.adapters.optuna.reservations import NOTHING, Reservation, free, is_lost, wait_for_turn
 from headstart.adapters.optuna.search import Known, Search, Settings
 from headstart.adapters.optuna.storages import describe, direction_of
-from headstart.adapters.optuna.trials import is_queued
+from headstart.adapters.optuna.trials import is_queued, seconds_of
 from headstart.adapters.optuna.workers import heartbeat, this_worker
 from headstart.errors import ArgumentError, SpaceError
 from headstart.history import Features
 from headstart.history.shown import picture_of
+from headstart.search.budget import SECONDS, checked_seconds
 from headstart.space import as_space
 from headstart.starts.start import as_start
 from headstart.strategies.names import resolve_strategy
 from headstart.surrogates.base import Acquisition
+from headstart.surrogates.costs import check_acquisition
 from headstart.surrogates.names import resolve_surrogate
 
 if TYPE_CHECKING:
@@ -79,6 +82,9 @@ class HeadstartSampler(BaseSampler):
     seed: by default it is derived from the study's name, so that all workers agree on it.
     independent_sampler: samples parameters that are not known yet (default: at random).
     skip_damaged: leave out past studies and trials that cannot be read, instead of raising an error.
+    cost: "seconds" prefers configurations that gain much in little time, as for `Optimizer`.
+    budget: end the study when its trials have taken this time together: seconds, or text such as "30 min". This implies
+        cost="seconds". A study that is driven with ask and tell is not ended.
     """
 
     def __init__(
@@ -97,6 +103,8 @@ class HeadstartSampler(BaseSampler):
         seed: int | None = None,
         independent_sampler: BaseSampler | None = None,
         skip_damaged: bool = False,
+        cost: str | None = None,
+        budget: float | str | None = None,
     ) -> None:
         self._start = as_start(past) or as_start(init)
         self._past = None if past is None or as_start(past) else Past.of(past, studies, rename, skip_damaged)
@@ -112,7 +120,11 @@ class HeadstartSampler(BaseSampler):
                 f"surrogate={surrogate!r} learns from past runs", "name past studies with {past}, or use surrogate='gp'"
             )
         n_init = n_init or (len(self._start) if self._start is not None else N_INIT)
-        self._settings = Settings(n_init, init, surrogate, Acquisition(acquisition).name)
+        amount = checked_seconds(cost, budget)
+        cost = cost if amount is None else SECONDS
+        self._settings = Settings(n_init, init, surrogate, Acquisition(acquisition).name, cost, amount)
+        if cost is not None:
+            check_acquisition(acquisition)
         self._features = features
         self._space = None if space is None else as_space(space)
         self._fill = dict(fill or {})
@@ -220,8 +232,20 @@ class HeadstartSampler(BaseSampler):
                 study._storage.set_trial_user_attr(trial._trial_id, CHANGED, changed)
         if state == TrialState.FAIL:
             study._storage.set_trial_system_attr(trial._trial_id, ENDED, True)
+        if self._settings.budget is not None:
+            self._end_if_spent(study, trial, self._settings.budget)
         if self._independent is not None:
             self._independent.after_trial(study, trial, state, values)
+
+    def _end_if_spent(self, study: Study, trial: FrozenTrial, budget: float) -> None:
+        """End the study if its trials, this one included, have taken all of the budget."""
+        others = [t for t in study._storage.get_all_trials(study._study_id, deepcopy=False) if t.number != trial.number]
+        started = trial.datetime_start
+        own = math.nan if started is None else (datetime.now() - started).total_seconds()
+        if math.fsum(s for s in (own, *map(seconds_of, others)) if math.isfinite(s)) >= budget:
+            with suppress(RuntimeError):  # the study is driven with ask and tell
+                study.stop()
+                log.info("the study ends: the budget of %g seconds is spent", budget)
 
     # -- reservations ----------------------------------------------------------------------------------------
 

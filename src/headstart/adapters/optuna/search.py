@@ -46,6 +46,8 @@ class Settings:
     init: Any
     surrogate: Any
     acquisition: str
+    cost: str | None = None
+    budget: float | None = None
 
 
 @dataclass(frozen=True)
@@ -84,6 +86,7 @@ class Search:
         self._objective = Objective()
         self._others = Others(direction)
         self._ahead: list[Reservation] = []
+        self._last: tuple[Sequence[FrozenTrial], int, Seen | None] | None = None
         self._history: History | None = None
         self._optimizer: Optimizer | None = None
         self._learned_from: History | None = None
@@ -126,6 +129,7 @@ class Search:
             one = self._one_of_several(optimizer, seen, number, before, beside)
             if one is not None:
                 return one
+        self._ahead = []
         try:
             v, origin = optimizer.propose(seen.told, starting=starting)
         except ExhaustedError:
@@ -154,12 +158,18 @@ class Search:
         return first
 
     def _seen(self, trials: Sequence[FrozenTrial], number: int) -> Seen | None:
+        """What the trial with this number sees; the last answer is kept, since most are asked for twice."""
+        if self._last is None or self._last[0] is not trials or self._last[1] != number:
+            self._last = trials, number, self._look(trials, number)
+        return self._last[2]
+
+    def _look(self, trials: Sequence[FrozenTrial], number: int) -> Seen | None:
         space = self._space(trials)
         if space is None:
             return None
         others = self._others.of(trials, number)
         found = counting(others)
-        told = _told(space, [other.config for other in found], losses(found))
+        told = self._told(space, found)
         starting = len(told) - sum(other.extra for other in others) < self._n_init(space)
         return Seen(space, found, _with_reserved_starts(space, told, found), starting)
 
@@ -169,7 +179,11 @@ class Search:
         if space is None:
             return None
         found = counting(self._others.of(trials, -1))
-        return self._optimizer_for(space), _told(space, [other.config for other in found], losses(found))
+        return self._optimizer_for(space), self._told(space, found)
+
+    def _told(self, space: Space, found: Sequence[Other]) -> Told:
+        costs = np.array([other.seconds for other in found], dtype=float) if self.settings.cost else None
+        return _told(space, [other.config for other in found], losses(found), costs)
 
     def _space(self, trials: Sequence[FrozenTrial]) -> Space | None:
         """The objective's space as far as it is known; this also chooses the history that belongs to it."""
@@ -229,6 +243,8 @@ class Search:
                 acquisition=settings.acquisition,
                 features=known.features,
                 seed=self.seed,
+                cost=settings.cost,
+                budget=settings.budget,
             )
             about = self._optimizer.about()
             if about not in self._logged:
@@ -272,9 +288,9 @@ class Search:
             log.warning("the %s has another search space than the objective; converted:\n%s", what, report(new))
 
 
-def _told(space: Space, configs: Sequence[Params], known: Array) -> Told:
+def _told(space: Space, configs: Sequence[Params], known: Array, costs: Array | None = None) -> Told:
     V, fits, _ = placed(space, configs)
-    return Told(V[fits], known[fits])
+    return Told(V[fits], known[fits], None if costs is None else costs[fits])
 
 
 def _with_reserved_starts(space: Space, told: Told, found: Sequence[Other]) -> Told:

@@ -25,8 +25,9 @@ from headstart._support.files import existing, replacing
 from headstart._support.wording import counted, some
 from headstart.errors import FormatError, HistoryError
 from headstart.history.evaluations import Evaluations
-from headstart.history.formats.frames import Source, read_frame, to_frame
+from headstart.history.formats.frames import Source, to_frame
 from headstart.history.formats.numbers import has_decimal_commas, without_decimal_commas, without_thousands
+from headstart.history.formats.steps import read_table
 from headstart.history.formats.tidying import is_rare
 from headstart.history.reading import Reading
 from headstart.space import Categorical, as_space
@@ -77,7 +78,7 @@ def read_csv(
     text, more = _plain(text, how)
     notes += more
     frame = pd.DataFrame({name: column.parsed(_kind(name, how)) for name, column in text.columns.items()})
-    return read_frame(frame, how, features=features, info=info, source=text.source, notes=notes)
+    return read_table(frame, how, features=features, info=info, source=text.source, notes=notes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,7 +236,7 @@ def _kind(name: str, how: Reading) -> Kind:
     roles = [role for role, column in how.columns.items() if column == name]
     if isinstance(parameter, Categorical):
         return partial(_choices, parameter)
-    if parameter is not None or {"value", "cost", "count"}.intersection(roles):
+    if parameter is not None or {"value", "cost", "count", "step"}.intersection(roles):
         return _numbers
     if "task" in roles:
         return _names

@@ -55,8 +55,8 @@ def read_frame(
 ) -> Evaluations:
     """See `History.from_frame`; notes: lines to add to those of the history."""
     given = None if how.space is None else as_space(how.space)
-    frame = _reconciled(frame, how, given)
-    _check_columns(frame, [*how.columns.values(), *(given if given is not None else how.ignore)], how, source)
+    frame = reconciled(frame, how, given)
+    check_columns(frame, [*how.columns.values(), *(given if given is not None else how.ignore)], how, source)
     _check_names(frame, given)
     if given is None and (wide := len(_unnamed(frame, how))) > WIDEST:
         raise ArgumentError(
@@ -86,7 +86,7 @@ def read_frame(
         V,
         turned(values, direction),
         _counts(frame, how.count, source) if how.count else np.ones(len(frame), dtype=np.int64),
-        costs=_numbers(frame, how.cost, source) if how.cost else None,
+        costs=_costs(frame, how.cost, source) if how.cost else None,
         features=by_task,
         direction=direction,
         info=info or {},
@@ -96,7 +96,7 @@ def read_frame(
     )
 
 
-def _reconciled(frame: Any, how: Reading, space: Space | None) -> Any:
+def reconciled(frame: Any, how: Reading, space: Space | None) -> Any:
     """The table with new names of columns, and with columns for parameters of the space that it lacks."""
     if not isinstance(frame, pd.DataFrame) or not (how.rename or how.fill):
         return frame
@@ -176,7 +176,7 @@ def _without_bad_rows(
     return kept.infer_objects(), found
 
 
-def _check_columns(frame: pd.DataFrame, needed: Sequence[str], how: Reading, source: Source) -> None:
+def check_columns(frame: pd.DataFrame, needed: Sequence[str], how: Reading, source: Source) -> None:
     if not isinstance(frame, pd.DataFrame):
         raise ArgumentError(f"a history is made from a pandas DataFrame, but got {type(frame).__name__}")
     there = list(frame.columns)
@@ -199,7 +199,7 @@ def _check_columns(frame: pd.DataFrame, needed: Sequence[str], how: Reading, sou
         raise HistoryError(f"{source.name} is empty: there is no row below the header")
 
 
-def _numbers(frame: pd.DataFrame, column: str, source: Source) -> Array:
+def numbers_in(frame: pd.DataFrame, column: str, source: Source) -> Array:
     """A column as floats, NaN where it is empty; rejects text, truth values and infinities."""
     cells = frame[column]
     numbers = pd.to_numeric(cells, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
@@ -214,12 +214,21 @@ def _numbers(frame: pd.DataFrame, column: str, source: Source) -> Array:
         )
     if (infinite := np.isinf(numbers)).any():
         where, more = source.first_cell(infinite, column)
-        raise HistoryError(f"{where}: the value is infinite{more}", "leave the cell empty if the trial failed")
+        raise HistoryError(f"{where}: the value is infinite{more}", "leave the cell empty if there is none")
+    return numbers
+
+
+def _costs(frame: pd.DataFrame, column: str, source: Source) -> Array:
+    numbers = numbers_in(frame, column, source)
+    if (bad := numbers < 0).any():
+        where, more = source.first_cell(bad, column)
+        problem = f"{where}: a cost must not be negative, but got {numbers[bad][0]:g}{more}"
+        raise HistoryError(problem, "leave the cell empty if it is unknown")
     return numbers
 
 
 def _counts(frame: pd.DataFrame, column: str, source: Source) -> npt.NDArray[np.int64]:
-    numbers = _numbers(frame, column, source)
+    numbers = numbers_in(frame, column, source)
     bad = ~((numbers >= 1) & (numbers <= MOST) & (numbers == np.rint(numbers)))
     if bad.any():
         where, more = source.first_cell(bad, column)

@@ -12,7 +12,8 @@ import pandas as pd
 from headstart._support.files import existing
 from headstart.errors import FormatError
 from headstart.history.evaluations import Evaluations
-from headstart.history.formats.frames import Source, read_frame
+from headstart.history.formats.frames import Source
+from headstart.history.formats.steps import read_table
 from headstart.history.reading import Reading
 
 INNER = ("params", "config", "hyperparameters")  # objects whose entries count as if they were outside
@@ -35,7 +36,7 @@ def read_json_lines(path: str | os.PathLike[str], how: Reading) -> Evaluations:
         raise FormatError(f"{path.name} is empty")
     row_per_line = lines[-1] == len(lines)
     source = Source(path.name, *((f"{path.name}, line", 1) if row_per_line else (f"{path.name}, row", 1)))
-    return read_frame(pd.DataFrame(rows), how, source=source)
+    return read_table(pd.DataFrame(rows), how, source=source)
 
 
 def _row(entry: Any, where: str) -> dict[str, Any]:

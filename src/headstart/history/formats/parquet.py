@@ -1,9 +1,11 @@
 """A history as one Parquet file.
 
 It has one row per task and configuration, with the columns `task`, `value`, `count`, `cost`, and `config.NAME` for each
-parameter. The space, the direction, the meta-features and the provenance are in the schema's metadata as JSON. Choices
-that are not text are written as JSON. A file may hold several metrics of the same evaluations: `value` is the first,
-the others are in columns `metric.NAME`, and the metadata has their names and directions.
+parameter. Learning curves, if there are any, are further rows with the columns `step`, `run` and `ended`, which are
+empty in the rows of evaluations. The space, the direction, the meta-features and the provenance are in the schema's
+metadata as JSON. Choices that are not text are written as JSON. A file may hold several metrics of the same
+evaluations: `value` is the first, the others are in columns `metric.NAME`, and the metadata has their names and
+directions. Learning curves are those of the first.
 """
 
 from __future__ import annotations
@@ -11,12 +13,14 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from headstart import __version__
@@ -25,12 +29,15 @@ from headstart._support.files import existing, replacing, understanding
 from headstart._support.types import Array
 from headstart._support.wording import closest
 from headstart.errors import FormatError, HistoryError
+from headstart.history.curves import Curves
 from headstart.history.evaluations import Evaluations, turned_by_task
 from headstart.history.formats.frames import MOST, result_columns
 from headstart.space import Categorical, Int, Space
 
 _KEY = b"headstart"
-_FORMAT = 2  # of files in which tasks have directions of their own; all others are written in format 1
+# Of files with learning curves. Those in which tasks have directions of their own have format 2, all others 1.
+_FORMAT = 3
+_CURVES = ("step", "run", "ended")
 _CELLS = 10_000_000  # values that a file may always hold
 _PER_BYTE = 16  # and for each of its bytes; a history of real runs needs several bytes for each row
 
@@ -40,7 +47,7 @@ def write(
 ) -> None:
     """See `History.save`. metrics: the same evaluations by metric, the first of them `runs` itself."""
     header = {
-        "format": _FORMAT if runs.directions else 1,
+        "format": _FORMAT if runs.curves is not None else 2 if runs.directions else 1,
         "version": __version__,
         "space": runs.space.to_json(),
         "direction": runs.direction,
@@ -56,6 +63,8 @@ def write(
     for name, other in list(metrics.items())[1:]:
         columns[f"metric.{name}"] = pa.array(other.values, mask=np.isnan(other.values))
     table = pa.table(columns)
+    if runs.curves is not None:
+        table = pa.concat_tables([table, _points(runs, runs.curves)], promote_options="default")
     table = table.replace_schema_metadata({_KEY: json.dumps(header, allow_nan=False).encode()})
     with replacing(path) as temporary:
         pq.write_table(table, temporary, compression="zstd")
@@ -75,6 +84,20 @@ def _arrow_columns(runs: Evaluations) -> dict[str, Any]:
     for name, column in result_columns(runs).items():
         columns[name] = pa.array(column, mask=np.isnan(column) if column.dtype.kind == "f" else None)
     return columns
+
+
+def _points(runs: Evaluations, curves: Curves) -> pa.Table:
+    """One row per step of a learning curve."""
+    every = replace(
+        runs,
+        tasks=curves.tasks[curves.run],
+        V=curves.V[curves.run],
+        losses=curves.losses,
+        counts=np.ones(len(curves.run), dtype=np.int64),
+        costs=None if runs.costs is None else np.full(len(curves.run), np.nan),
+    )
+    columns = zip(_CURVES, (curves.steps, curves.run, curves.ended[curves.run].astype(np.int64)), strict=True)
+    return pa.table({**_arrow_columns(every), **{name: pa.array(column) for name, column in columns}})
 
 
 def _labels(parameter: Categorical) -> list[str]:
@@ -119,7 +142,32 @@ def read(path: str | os.PathLike[str], metric: str | None = None) -> Evaluations
     with understanding(f"{path.name} is damaged"):
         if metric is not None and metrics:
             header["direction"] = metrics[metric]
-        return _read_evaluations(table, header, space, value)
+        if "step" not in table.column_names:
+            return _read_evaluations(table, header, space, value)
+        final = pc.is_null(table["step"])
+        runs = _read_evaluations(table.filter(final), header, space, value)
+        curves = _read_curves(table.filter(pc.invert(final)), header, space) if value == "value" else None
+        return replace(runs, curves=curves)
+
+
+def _read_curves(table: pa.Table, header: dict[str, Any], space: Space) -> Curves | None:
+    if not len(table):
+        return None
+    points = _read_evaluations(table, header, space, "value")
+    steps, run, ended = (_floats(table, name) for name in _CURVES)
+    if not np.isfinite([steps, run, ended]).all():
+        raise FormatError("a step of a learning curve has no number, run or end")
+    order = np.lexsort((steps, run))
+    _, first, of = np.unique(run[order], return_index=True, return_inverse=True)
+    chosen = order[first]
+    return Curves(
+        points.tasks[chosen],
+        points.V[chosen],
+        ended[chosen] > 0,
+        of.astype(np.int64),
+        steps[order].astype(np.int64),
+        points.losses[order],
+    )
 
 
 def _metrics(header: dict[str, Any]) -> dict[str, str]:
@@ -142,7 +190,7 @@ def _columns(file: pq.ParquetFile, space: Space, value: str, size: int) -> list[
     needed = ["task", value, "count", *(f"config.{name}" for name in space)]
     if absent := [name for name in needed if name not in names]:
         raise FormatError(f"it has no column {absent[0]!r}")
-    columns = [*needed, *(["cost"] if "cost" in names else [])]
+    columns = [*needed, *(name for name in ("cost", *_CURVES) if name in names)]
     if nested := [name for name in columns if pa.types.is_nested(file.schema_arrow.field(name).type)]:
         raise FormatError(f"its column {nested[0]!r} is nested")
     cells = file.metadata.num_rows * len(columns)

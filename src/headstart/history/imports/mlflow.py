@@ -1,18 +1,20 @@
 """MLflow: an `mlruns` folder, a tracking database (SQLite), or what `mlflow.search_runs` returns, as a frame or CSV.
 
-A run is an evaluation with its latest metrics, its experiment is the task, and its duration the cost. Left out are
-deleted and unfinished runs, and the parents of nested runs, which are searches rather than evaluations. Parameters are
-text in MLflow. See `mlflow/store/tracking/file_store.py` and `dbmodels/models.py` there.
+A run is an evaluation with its latest metrics, its experiment is the task, and its duration the cost. What a metric was
+at earlier steps is the run's learning curve, which a frame lacks. Left out are deleted and unfinished runs, and the
+parents of nested runs, which are searches rather than evaluations. Parameters are text in MLflow. See
+`mlflow/store/tracking/file_store.py` and `dbmodels/models.py` there.
 """
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import sqlite3
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
@@ -79,10 +81,11 @@ class _Record:
     metrics: Mapping[str, Any]
     params: Mapping[str, str]
     tags: Mapping[str, Any]
+    curves: Mapping[str, Mapping[int, float]] = field(default_factory=dict)
 
     def run(self) -> Run:
         seconds = (self.end - self.start) / 1000 if self.start is not None and self.end is not None else None
-        return Run(self.experiment, self.params, self.metrics, STATES[self.status], seconds, self.tags)
+        return Run(self.experiment, self.params, self.metrics, STATES[self.status], seconds, self.tags, self.curves)
 
 
 def _runs(source: str, records: Sequence[_Record], damaged: int = 0) -> Runs:
@@ -148,6 +151,7 @@ def _is_run(folder: Path) -> bool:
 
 
 def _run_in(folder: Path, meta: Mapping[str, str], experiment: str, deleted: bool) -> _Record:
+    metrics = {name: _points(text) for name, text in _files(folder / "metrics").items()}
     return _Record(
         meta.get("run_id", folder.name),
         experiment,
@@ -155,9 +159,10 @@ def _run_in(folder: Path, meta: Mapping[str, str], experiment: str, deleted: boo
         as_float(meta.get("start_time")),
         as_float(meta.get("end_time")),
         deleted or meta["lifecycle_stage"] == "deleted",
-        {name: _latest(text) for name, text in _files(folder / "metrics").items()},
+        {name: points[-1][2] if points else None for name, points in metrics.items()},
         _files(folder / "params"),
         _files(folder / "tags"),
+        {name: {int(s): y for s, _, y in points if math.isfinite(s)} for name, points in metrics.items()},
     )
 
 
@@ -170,15 +175,15 @@ def _files(folder: Path) -> dict[str, str]:
     }
 
 
-def _latest(text: str) -> float | None:
-    """The latest value of a metric file, with lines of time, value and step; a half-written line is skipped."""
+def _points(text: str) -> list[tuple[float, float, float]]:
+    """Steps, times and values of a metric file, the latest last. A half-written line is skipped."""
     points = []
     for line in text.splitlines():
         numbers = [as_float(part) for part in line.split()[:3]]
         if len(numbers) >= 2 and None not in numbers:
             time, value, *step = [number for number in numbers if number is not None]
             points.append(((*step, 0.0)[0], time, value))
-    return max(points)[2] if points else None
+    return sorted(points)
 
 
 # -- the database ----------------------------------------------------------------------------------------------
@@ -214,13 +219,30 @@ def _from_database(path: Path) -> Runs:
             )
             params = _by_run(database, "SELECT run_uuid, key, value FROM params")
             tags = _by_run(database, "SELECT run_uuid, key, value FROM tags")
+            curves = _reported(database)
     except (UnicodeDecodeError, sqlite3.Error) as error:
         raise FormatError(f"{path} cannot be read as a tracking database of MLflow: {error}") from error
     records = []
     for run, experiment, status, start, end, *stages in rows:
-        recorded = (metrics.get(run, {}), params.get(run, {}), tags.get(run, {}))
+        recorded = (metrics.get(run, {}), params.get(run, {}), tags.get(run, {}), curves.get(run, {}))
         records.append(_Record(run, experiment, status, start, end, "deleted" in stages, *recorded))
     return _runs(f"{path.name} (MLflow)", records)
+
+
+def _reported(database: sqlite3.Connection) -> dict[str, dict[str, dict[int, float]]]:
+    """What runs reported: run → metric → step → value. The last value of a step counts."""
+    curves: dict[str, dict[str, dict[int, float]]] = {}
+    query = "SELECT run_uuid, key, step, value FROM metrics WHERE is_nan = 0 ORDER BY run_uuid, key, step, timestamp"
+    for run, key, step, value in database.execute(query) if _has(database, "metrics") else ():
+        number = as_float(value)
+        if isinstance(step, int) and number is not None:
+            curves.setdefault(run, {}).setdefault(key, {})[step] = number
+    return curves
+
+
+def _has(database: sqlite3.Connection, table: str) -> bool:
+    query = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?"
+    return database.execute(query, (table,)).fetchone() is not None
 
 
 def _by_run(database: sqlite3.Connection, query: str) -> dict[str, dict[str, Any]]:

@@ -2,13 +2,14 @@
 
 A trial is an evaluation with its last reported metrics; the experiment is the task, and `time_total_s` the cost. The
 status of the trials is in experiment_state-*.json, their parameters in TRIAL/params.json, and what they reported in
-TRIAL/result.json, one JSON object per line. Metric and mode of the search are in a pickle, so they are not read.
+TRIAL/result.json, one JSON object per line: the trial's learning curve. Metric and mode of the search are in a pickle,
+so they are not read.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -100,5 +101,20 @@ def _trial(folder: Path, trial: Mapping[str, Any], facts: Mapping[str, Any]) -> 
         STATES[trial["status"]],
         as_float(last.get("time_total_s")),
         {"trial_id": trial.get("trial_id"), "experiment_tag": trial.get("experiment_tag")},
+        _curves(results),
     )
     return run, damaged
+
+
+def _curves(results: Sequence[Mapping[str, Any]]) -> dict[str, dict[int, float]]:
+    """The reported numbers by metric and iteration."""
+    curves: dict[str, dict[int, float]] = {}
+    for result in results:
+        iteration = result.get("training_iteration")
+        if not isinstance(iteration, int) or isinstance(iteration, bool):
+            continue
+        reported = flat({key: value for key, value in result.items() if key != "config"}, "/")
+        for name, value in numbers(reported, NO_METRIC).items():
+            if (number := as_float(value)) is not None:
+                curves.setdefault(name, {})[iteration] = number
+    return curves

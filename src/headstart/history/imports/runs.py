@@ -16,9 +16,10 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from headstart._support.direction import checked_direction
+from headstart._support.direction import checked_direction, turned
 from headstart._support.wording import closest, some
 from headstart.errors import ArgumentError, EmptyHistoryError, FormatError, HeadstartError, HistoryError
+from headstart.history.curves import Curves
 from headstart.history.evaluations import Evaluations
 from headstart.history.imports.columns import columns_of, inferred_space
 from headstart.history.imports.metrics import choose
@@ -34,7 +35,8 @@ PICKLES = (".pkl", ".pickle", ".p", ".dill", ".joblib", ".pbz2")
 class Run:
     """One run: its parameters (inactive ones are absent), its numbers, and the seconds that it took.
 
-    tags: what else the tool recorded about the run; a task can be named after one of them.
+    tags: what else the tool recorded about the run; a task can be named after one of them. curves: what it reported on
+    the way, by metric and step.
     """
 
     task: str
@@ -43,6 +45,7 @@ class Run:
     state: str = FINISHED
     seconds: float | None = None
     tags: Mapping[str, Any] = field(default_factory=dict)
+    curves: Mapping[str, Mapping[int, float]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -197,7 +200,7 @@ def evaluations(found: Runs, wanted: Wanted) -> Evaluations:
     notes = [choice.note, *found.notes, *(column.note for column in columns.values())]
     frame = {name: column.series() for name, column in columns.items()}
     values = [_number(run.metrics.get(choice.metric)) if run.state == FINISHED else math.nan for run in runs]
-    costs = _costs(runs, wanted.cost, found.source)
+    costs = _costs(runs, wanted.cost, found.source, left_out)
     results = {"task": [run.task for run in runs], "value": values} | ({} if costs is None else {"cost": costs})
     named = {role: _free(role, {*columns, choice.metric}) for role in results}
     named["value"] = _free(choice.metric, columns)
@@ -211,7 +214,24 @@ def evaluations(found: Runs, wanted: Wanted) -> Evaluations:
         fill=wanted.fill,
     )
     read = _table_read(table, how, found.source, [note for note in notes if note])
-    return replace(read, skipped=[*lines(left_out), *read.skipped])
+    return replace(read, skipped=[*lines(left_out), *read.skipped], curves=_curves(read, runs, choice.metric))
+
+
+def _curves(read: Evaluations, runs: Sequence[Run], metric: str) -> Curves | None:
+    """The learning curves of the runs. One that is shorter than the longest of its task was stopped early."""
+    longest: dict[str, int] = {}
+    for run in runs:
+        steps = run.curves.get(metric, {})
+        longest[run.task] = max(longest.get(run.task, 0), *steps, 0)
+    reports = [
+        {step: turned(value, read.direction) for step, value in run.curves.get(metric, {}).items()} for run in runs
+    ]
+    ended = [
+        run.state == FINISHED and max(report, default=-1) == longest[run.task]
+        for run, report in zip(runs, reports, strict=True)
+    ]
+    several = any(len(report) > 1 for report in reports)  # a single value is no curve
+    return Curves.of(read.tasks.tolist(), read.V, ended, reports) if several else None
 
 
 def _table_read(table: Mapping[str, Any], how: Reading, source: str, notes: Sequence[str]) -> Evaluations:
@@ -320,14 +340,16 @@ def _recorded(runs: Sequence[Run], left_out: Counter[str]) -> list[Run]:
     return kept
 
 
-def _costs(runs: Sequence[Run], name: str | None, source: str) -> list[float] | None:
-    """The seconds of each run, or what it recorded under a name; None if no run has any."""
+def _costs(runs: Sequence[Run], name: str | None, source: str, left_out: Counter[str]) -> list[float] | None:
+    """The seconds of each run, or what it recorded under a name; None if no run has any. Negative ones are unknown."""
     if name is None:
         costs = [_number(run.seconds) for run in runs]
     else:
         costs = [_number(run.metrics.get(name, run.config.get(name, run.tags.get(name)))) for run in runs]
         if all(math.isnan(cost) for cost in costs):
             raise HistoryError(f"no run of {source} has a number under {name!r}", "name the cost with {cost}")
+    left_out["negative cost{s}"] = sum(cost < 0 for cost in costs)
+    costs = [math.nan if cost < 0 else cost for cost in costs]
     return costs if any(math.isfinite(cost) for cost in costs) else None
 
 

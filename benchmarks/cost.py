@@ -1,0 +1,171 @@
+"""Regret over time: searches that know what a trial costs, and searches that do not.
+
+python benchmarks/cost.py                               the table of benchmarks/README.md
+python benchmarks/cost.py --tables hpobench_mlp --tasks 4
+
+On the tables of the suite that have seconds (../shared/suite, not part of this repository). Each data set is left out
+in turn; of every other one, a search knows at most 100 rows with their seconds. It may try the rows of the new one, and
+a trial takes the seconds that the table gives. The budget is that of an average row times --budget. Regret is the
+distance to the data set's best, scaled to [0, 1] as in the judge of the suite; a trial counts when it has ended, and
+before the first one regret is 1. Only the seconds of trials count, not those of choosing them. Finished searches are
+kept in --work, so a run can be interrupted and continued.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+import optuna
+import pandas as pd
+
+import headstart as hs
+from suite import SUITE, judge
+
+TABLES = ("text_pipelines", "hpobench_mlp", "quantile_deepar")
+METHODS = ("auto, cost", "auto", "TPE", "GPSampler", "random")
+MARKS = (0.025, 0.05, 0.1, 0.2, 0.4, 0.7, 1.0)  # of the budget
+N_INIT, MOST = 5, 100  # of the start; trials at most
+RANDOM = 50  # repetitions of random search
+
+
+class New:
+    """A left-out data set."""
+
+    def __init__(self, table: Any, name: str, budget: float) -> None:
+        rows = table.new[name].dropna(subset=["seconds"]).reset_index(drop=True)
+        self.table, self.name = table, name
+        self.configs = table.configs(rows)
+        self.places = {json.dumps(config, sort_keys=True): i for i, config in enumerate(self.configs)}
+        self.losses, self.seconds = rows.value.to_numpy(float), rows.seconds.to_numpy(float)
+        self.regrets = judge().scores(table, self.losses)
+        self.budget = budget * float(self.seconds.mean())
+
+    def history(self) -> hs.History:
+        others = [self.table.past[other] for other in self.table.train if other != self.name]
+        rows = pd.concat(others, ignore_index=True).astype({"dataset": str})
+        columns = ["dataset", *self.table.columns, "value", "seconds"]
+        return hs.History.from_frame(rows[columns], self.table.space(hs), task="dataset", cost="seconds")
+
+    def value(self, i: int) -> float | None:
+        return float(self.losses[i]) if np.isfinite(self.losses[i]) else None
+
+
+def headstart(new: New, seed: int, *, cost: bool) -> list[int]:
+    paid: dict[str, Any] = {"cost": "seconds", "budget": new.budget} if cost else {}
+    optimizer = hs.Optimizer(
+        new.table.space(hs), new.history(), n_init=N_INIT, candidates=new.configs, seed=seed, **paid
+    )
+    tried: list[int] = []
+    while goes_on(new, tried):
+        config = optimizer.ask()
+        tried.append(new.places[json.dumps(config, sort_keys=True)])
+        optimizer.tell(config, new.value(tried[-1]), float(new.seconds[tried[-1]]))
+    return tried
+
+
+def by_optuna(new: New, sampler: optuna.samplers.BaseSampler) -> list[int]:
+    """Optuna searches the whole space; its proposal is moved to the nearest row that was not tried."""
+    space = new.table.space(hs)
+    distributions = hs.optuna.to_distributions(space)
+    Z = space.encode_values(space.to_values(new.configs))
+    study = optuna.create_study(sampler=sampler)
+    tried: list[int] = []
+    while goes_on(new, tried):
+        asked = study.ask(distributions)
+        distance = ((Z - space.encode_values(space.to_values([asked.params]))) ** 2).sum(axis=1)
+        distance[tried] = np.inf
+        tried.append(int(distance.argmin()))
+        value = new.value(tried[-1])
+        study.tell(asked, state=optuna.trial.TrialState.FAIL) if value is None else study.tell(asked, value)
+    return tried
+
+
+def goes_on(new: New, tried: list[int]) -> bool:
+    return len(tried) < min(MOST, len(new.configs)) and float(new.seconds[tried].sum()) < new.budget
+
+
+def searched(new: New, method: str, seed: int) -> list[list[int]]:
+    """The rows that a method tries, in order; several repetitions for random search."""
+    if method == "random":
+        rng = np.random.default_rng(seed)
+        return [rng.permutation(len(new.configs))[:1000].tolist() for _ in range(RANDOM)]
+    if method == "TPE":
+        return [by_optuna(new, optuna.samplers.TPESampler(seed=seed))]
+    if method == "GPSampler":
+        return [by_optuna(new, optuna.samplers.GPSampler(seed=seed))]
+    return [headstart(new, seed, cost=method == "auto, cost")]
+
+
+def curve(new: New, tried: list[int]) -> np.ndarray:
+    """Regret at each mark."""
+    ends, best = np.cumsum(new.seconds[tried]), np.minimum.accumulate(new.regrets[tried])
+    ended = np.searchsorted(ends, np.array(MARKS) * new.budget, side="right")
+    return np.where(ended == 0, 1.0, best[np.maximum(ended, 1) - 1])
+
+
+def times(new: New, tried: list[int], levels: np.ndarray) -> np.ndarray:
+    """The share of the budget after which regret is at most each level; 1 if that is later than the budget's end."""
+    ends, best = np.cumsum(new.seconds[tried]) / new.budget, np.minimum.accumulate(new.regrets[tried])
+    first = [int(np.flatnonzero(best <= level)[0]) if (best <= level).any() else None for level in levels]
+    return np.array([1.0 if i is None else min(1.0, float(ends[i])) for i in first])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tables", nargs="*", default=TABLES)
+    parser.add_argument("--methods", nargs="*", default=METHODS)
+    parser.add_argument("--tasks", type=int, default=8, help="data sets of each table, spread evenly (0: all)")
+    parser.add_argument("--budget", type=float, default=15.0, help="in average trials")
+    parser.add_argument("--work", type=Path, default=Path("build/cost"), help="where finished searches are kept")
+    arguments = parser.parse_args()
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    arguments.work.mkdir(parents=True, exist_ok=True)
+    for name in arguments.tables:
+        table = judge().Table(SUITE / f"{name}.parquet")
+        names = list(table.new)
+        some = arguments.tasks or len(names)
+        chosen = [names[i] for i in np.unique(np.linspace(0, len(names) - 1, min(some, len(names))).astype(int))]
+        news = [New(table, task, arguments.budget) for task in chosen]
+        found = {method: [kept(arguments, new, method) for new in news] for method in arguments.methods}
+        report(name, news, found)
+
+
+def kept(arguments: argparse.Namespace, new: New, method: str) -> list[list[int]]:
+    """The searches of a method on a data set: from the folder, or made now."""
+    file = arguments.work / f"{new.table.name} {new.name} {method} {arguments.budget:g}.json"
+    if not file.exists():
+        file.write_text(json.dumps(searched(new, method, crc32(new.name.encode()))))
+    tried: list[list[int]] = json.loads(file.read_text())
+    return tried
+
+
+def report(name: str, news: list[New], found: dict[str, list[list[list[int]]]]) -> None:
+    print(f"\n| {name} ({len(news)} data sets) | {' | '.join(f'{mark:g}' for mark in MARKS)} | time to the same |")
+    print(f"| --- |{' --- |' * (len(MARKS) + 1)}")
+    for method, runs in found.items():
+        regret = np.mean(
+            [np.mean([curve(new, run) for run in of], axis=0) for new, of in zip(news, runs, strict=True)], 0
+        )
+        cells = " | ".join(f"{r:.4f}" for r in regret)
+        print(f"| {method} | {cells} | {_compared(news, found, method)} |", flush=True)
+
+
+def _compared(news: list[New], found: dict[str, list[list[list[int]]]], method: str) -> str:
+    """Time to the regret that `auto` has at each mark, relative to its own time: the median over data sets."""
+    if "auto" not in found or method == "auto":
+        return ""
+    ratios = []
+    for new, reference, runs in zip(news, found["auto"], found[method], strict=True):
+        levels = curve(new, reference[0])
+        levels = np.unique(levels[levels < 1.0])
+        ratios += list(np.mean([times(new, run, levels) for run in runs], axis=0) / times(new, reference[0], levels))
+    return f"{np.median(ratios):.2f}" if ratios else ""
+
+
+if __name__ == "__main__":
+    main()

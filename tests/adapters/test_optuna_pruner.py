@@ -1,0 +1,169 @@
+"""HeadstartPruner in real studies, and samplers beside pruners."""
+
+from __future__ import annotations
+
+import logging
+import math
+import pickle
+from typing import Any
+
+import numpy as np
+import optuna
+import pytest
+
+import headstart as hs
+from headstart.adapters.optuna.reservations import Others, counting, losses
+from headstart.errors import ArgumentError, HistoryError
+from past_studies import memory
+
+LENGTH = 15
+
+
+def objective(scale: float, direction: str = "minimize", seen: list[int] | None = None) -> Any:
+    sign = 1.0 if direction == "minimize" else -1.0
+
+    def run(trial: optuna.Trial) -> float:
+        x = trial.suggest_float("x", 0.0, 1.0)
+        value = math.nan
+        for step in range(LENGTH):
+            value = sign * scale * (x + (1 - x) * math.exp(-step / 3))
+            trial.report(value, step)
+            if trial.should_prune():
+                if seen is not None:
+                    seen.append(step + 1)
+                raise optuna.TrialPruned
+        if seen is not None:
+            seen.append(LENGTH)
+        return value
+
+    return run
+
+
+def fill(storage: Any, direction: str = "minimize", n: int = 5) -> Any:
+    for i in range(n):
+        study = optuna.create_study(
+            storage=storage,
+            study_name=f"past-{i}",
+            direction=direction,
+            sampler=optuna.samplers.RandomSampler(seed=i),
+            pruner=optuna.pruners.NopPruner(),
+        )
+        study.optimize(objective(10.0**i, direction), n_trials=12)
+    return storage
+
+
+@pytest.fixture(scope="module")
+def storage() -> Any:
+    return fill(optuna.storages.InMemoryStorage())
+
+
+def test_it_stops_what_cannot_win_and_keeps_what_does(storage: Any) -> None:
+    seen: list[int] = []
+    study = optuna.create_study(
+        pruner=hs.optuna.HeadstartPruner(storage, rate=0.1), sampler=optuna.samplers.RandomSampler(seed=9)
+    )
+    study.optimize(objective(3.0, seen=seen), n_trials=20)
+    xs = [trial.params["x"] for trial in study.trials]
+    assert sum(seen) < 0.7 * 20 * LENGTH
+    assert seen[int(np.argmin(xs))] == LENGTH
+    assert study.best_params["x"] == min(xs)
+
+
+def test_it_maximises(storage: Any) -> None:
+    past = fill(optuna.storages.InMemoryStorage(), "maximize")
+    seen: list[int] = []
+    study = optuna.create_study(
+        direction="maximize",
+        pruner=hs.optuna.HeadstartPruner(past, rate=0.1),
+        sampler=optuna.samplers.RandomSampler(seed=9),
+    )
+    study.optimize(objective(3.0, "maximize", seen=seen), n_trials=20)
+    xs = [trial.params["x"] for trial in study.trials]
+    assert sum(seen) < 0.7 * 20 * LENGTH
+    assert seen[int(np.argmin(xs))] == LENGTH
+
+
+def test_the_first_trial_of_a_study_is_stopped_if_it_goes_badly(storage: Any) -> None:
+    study = optuna.create_study(pruner=hs.optuna.HeadstartPruner(storage, rate=0.2))
+    study.enqueue_trial({"x": 1.0})
+    study.enqueue_trial({"x": 0.02})
+    study.optimize(objective(7.0), n_trials=2)
+    assert [trial.state.name for trial in study.trials] == ["PRUNED", "COMPLETE"]
+
+
+def test_evidence_and_copies(storage: Any) -> None:
+    pruner = hs.optuna.HeadstartPruner(storage, rate=0.1)
+    evidence = pruner.evidence()
+    assert evidence.tasks == [f"past-{i}" for i in range(5)]
+    copy = pickle.loads(pickle.dumps(hs.optuna.HeadstartPruner(hs.History.from_optuna(storage), rate=0.1)))
+    np.testing.assert_array_equal(copy.evidence().wrong, evidence.wrong)
+
+
+def test_a_new_study_is_no_part_of_its_past() -> None:
+    storage = fill(optuna.storages.InMemoryStorage(), n=4)
+    pruner = hs.optuna.HeadstartPruner(storage, rate=0.1)
+    study = optuna.load_study(study_name="past-3", storage=storage)
+    assert pruner.evidence(study).tasks == ["past-0", "past-1", "past-2"]
+
+
+def test_without_enough_curves_nothing_is_stopped(caplog: pytest.LogCaptureFixture) -> None:
+    past = fill(optuna.storages.InMemoryStorage(), n=2)
+    study = optuna.create_study(pruner=hs.optuna.HeadstartPruner(past))
+    with caplog.at_level(logging.WARNING, "headstart"):
+        study.optimize(objective(1.0), n_trials=3)
+    assert caplog.text.count("no trial will be stopped: the pruner needs at least 3 past tasks") == 1
+    assert all(trial.state.name == "COMPLETE" for trial in study.trials)
+    with pytest.raises(HistoryError, match="there are too few learning curves"):
+        hs.optuna.HeadstartPruner(past).evidence()
+
+
+def test_a_trial_that_reports_nothing_but_nan_is_stopped(storage: Any) -> None:
+    study = optuna.create_study(pruner=hs.optuna.HeadstartPruner(storage))
+    trial = study.ask({"x": optuna.distributions.FloatDistribution(0, 1)})
+    assert not trial.should_prune()
+    trial.report(math.nan, 0)
+    assert trial.should_prune()
+
+
+@pytest.mark.parametrize("rate", [0, 1, -0.1, "often", True, math.nan])
+def test_bad_rates(rate: Any) -> None:
+    with pytest.raises(ArgumentError, match="rate must be a number between 0 and 1"):
+        hs.optuna.HeadstartPruner(memory(n=1, trials=2), rate=rate)
+
+
+def test_a_history_without_curves_is_refused() -> None:
+    with pytest.raises(HistoryError, match="the history has no learning curves"):
+        hs.optuna.HeadstartPruner(hs.library.load("svm"))
+
+
+def test_a_sampler_knows_what_pruned_trials_reported() -> None:
+    study = optuna.create_study()
+    kinds = {"x": optuna.distributions.FloatDistribution(0, 1)}
+
+    def add(x: float, value: float | None, reports: dict[int, float], state: str = "COMPLETE") -> None:
+        study.add_trial(
+            optuna.create_trial(
+                params={"x": x},
+                distributions=kinds,
+                value=value,
+                state=optuna.trial.TrialState[state],
+                intermediate_values=reports,
+            )
+        )
+
+    add(0.1, 1.0, {0: 4.0})
+    add(0.2, 3.0, {0: 5.0})
+    add(0.3, None, {0: 9.0, 1: 2.0}, "PRUNED")
+    add(0.4, None, {0: 9.0}, "PRUNED")
+    add(0.5, None, {0: 0.5}, "PRUNED")
+    add(0.6, None, {}, "PRUNED")
+    found = losses(counting(Others("minimize").of(study.trials, 99)))
+    np.testing.assert_array_equal(found, [1.0, 3.0, 2.0, 3.0, 1.0, np.nan])
+
+
+def test_sampler_and_pruner_work_together(storage: Any) -> None:
+    study = optuna.create_study(
+        sampler=hs.optuna.HeadstartSampler(storage, n_init=3, seed=0), pruner=hs.optuna.HeadstartPruner(storage)
+    )
+    study.optimize(objective(5.0), n_trials=6)
+    assert study.best_params["x"] < 0.1
