@@ -81,8 +81,9 @@ STYLES: Mapping[str, Style] = {
     "3 nearest, prior mean, EI": Style("#332288", "h"),
     # the demonstration
     "random search": Style("#8a8a8a", "x"),
-    "cold start": Style("#d55e00", "s"),
-    "learned start": Style("#0072b2", "D"),
+    "Optuna's TPE": Style("#e69f00", "o"),
+    "cold Gaussian process": Style("#44aa99", "d"),
+    "headstart": Style("#0072b2", "D"),
 }
 
 LOOK = {
@@ -199,6 +200,16 @@ def curves(axes: Any, lines: Sequence[Curve], *, title: str = "", x: str = "", y
             axes.xaxis.get_major_locator().set_params(integer=True)  # trials are whole numbers
     if log:
         _numbers(axes)
+
+
+def span(axes: Any, left: float, right: float, y: float, label: str) -> None:
+    """An arrow from `right` to `left` at height y, with a label above its tip: what is saved."""
+    arrow = {"arrowstyle": "-|>", "color": "#444444", "lw": 1.1, "ls": "--", "shrinkA": 0, "shrinkB": 5}
+    axes.annotate("", (left, y), (right, y), arrowprops=arrow)
+    box = {"boxstyle": "square,pad=0.1", "fc": "white", "ec": "none", "alpha": 0.75}
+    axes.annotate(
+        label, (left, y), (12, 5), textcoords="offset points", ha="left", va="bottom", color="#444444", bbox=box
+    )
 
 
 def _numbers(axes: Any) -> None:
