@@ -203,13 +203,10 @@ def curves(axes: Any, lines: Sequence[Curve], *, title: str = "", x: str = "", y
 
 
 def span(axes: Any, left: float, right: float, y: float, label: str) -> None:
-    """An arrow from `right` to `left` at height y, with a label above its tip: what is saved."""
+    """An arrow from `right` to `left` at height y, with a label below its tip: what is saved."""
     arrow = {"arrowstyle": "-|>", "color": "#444444", "lw": 1.1, "ls": "--", "shrinkA": 0, "shrinkB": 5}
     axes.annotate("", (left, y), (right, y), arrowprops=arrow)
-    box = {"boxstyle": "square,pad=0.1", "fc": "white", "ec": "none", "alpha": 0.75}
-    axes.annotate(
-        label, (left, y), (12, 5), textcoords="offset points", ha="left", va="bottom", color="#444444", bbox=box
-    )
+    axes.annotate(label, (left, y), (10, -4), textcoords="offset points", ha="left", va="top", color="#444444")
 
 
 def _numbers(axes: Any) -> None:
