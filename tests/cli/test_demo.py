@@ -1,4 +1,4 @@
-"""The demo trains real models, and the left-out data set is not in its history."""
+"""The demo replays searches on tasks that are left out of the history, which only one of the searches knows."""
 
 from __future__ import annotations
 
@@ -6,123 +6,143 @@ import json
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import headstart as hs
 from headstart.cli import demo
-from headstart.library import datasets, svm
+from headstart.search.replay import LeftOut, Table, distances
 from program import headstart
+
+optuna = pytest.importorskip("optuna")
 
 
 @pytest.fixture(scope="module")
 def history() -> hs.History:
-    """Four past tasks; two of them share their best configuration, and "wine" has the best of all."""
-    grid = [
-        {"kernel": "linear", "C": 1.0},
-        {"kernel": "rbf", "C": 8.0, "gamma": 0.01},
-        {"kernel": "linear", "C": 2.0},
-    ]
-    errors = {"a": [0.1, 0.2, 0.3], "b": [0.1, 0.3, 0.2], "c": [0.3, 0.1, 0.2], "wine": [0.2, 0.1, 0.0]}
-    rows = [{"task": t, "value": e, **c} for t, column in errors.items() for c, e in zip(grid, column, strict=True)]
-    frame = pd.DataFrame(rows).reindex(columns=["task", "value", *svm.space()])
-    return hs.History.from_frame(frame, svm.space())
+    """Five tasks of the shipped history."""
+    every = hs.library.load("svm")
+    return every.only(every.tasks[:5])
 
 
-def test_only_the_learned_search_has_a_history(history: hs.History) -> None:
-    past = history.drop("wine")
-    searches = {name: make(past, np.random.default_rng(0)) for name, make in demo.SEARCHES.items()}
-    assert searches[demo.LEARNED].history is past
-    assert searches[demo.COLD].history is None
-    for search in searches.values():
-        assert past.space.contains(search.ask())
+@pytest.fixture(scope="module")
+def outcome(history: hs.History) -> demo.Outcome:
+    return demo.run(tasks=2, trials=6, seed=1, jobs=1, history=history)
 
 
-def test_curves_hold_the_best_error_of_the_trained_models(history: hs.History) -> None:
-    outcome = demo.run("wine", trials=3, repeats=2, history=history)
-    assert outcome.others.tasks == ["a", "b", "c"]
-    part = svm.split(datasets.load("wine"))
-    assert svm.evaluate(part, outcome.best_config)[0] == outcome.best_error
+def test_curves_are_distances_that_only_fall(history: hs.History, outcome: demo.Outcome) -> None:
+    assert outcome.tasks == [history.tasks[0], history.tasks[-1]]
+    assert outcome.past_tasks == 4
+    assert list(outcome.curves) == [demo.RANDOM, demo.TPE, demo.COLD, demo.LEARNED]
     for curve in outcome.curves.values():
-        assert curve.shape == (2, 3)
+        assert curve.shape == (2, 6)
         assert (np.diff(curve, axis=1) <= 0).all()
-        assert curve.min() >= outcome.best_error
+        assert (curve >= 0).all()
+        assert (curve <= 1).all()
 
 
-def test_the_same_seed_gives_the_same_curves(history: hs.History) -> None:
-    one, two, other = (demo.run("wine", trials=2, repeats=2, seed=seed, history=history) for seed in (3, 3, 4))
-    for name in demo.SEARCHES:
-        np.testing.assert_array_equal(one.curves[name], two.curves[name])
-    assert not np.array_equal(one.curves[demo.COLD], other.curves[demo.COLD])
+def test_the_learned_search_is_that_of_an_optimizer_without_the_task(
+    history: hs.History, outcome: demo.Outcome
+) -> None:
+    task = history.tasks[0]
+    table, seed = Table.of(history, task), LeftOut(history, task, demo.key(task, 1)).seed
+    features = history[task].features
+    opt = hs.Optimizer(
+        history.space, history=history.drop(task), n_init=5, features=features, candidates=table.configs, seed=seed
+    )
+    expected = distances(history[task], table.search(opt, 6), 6)
+    np.testing.assert_array_equal(outcome.curves[demo.LEARNED][0], expected)
 
 
-def test_a_search_receives_the_results_of_its_proposals() -> None:
-    told = []
+def test_the_other_searches_do_not_know_the_history(history: hs.History, outcome: demo.Outcome) -> None:
+    fewer = demo.run(tasks=2, trials=6, seed=1, jobs=1, history=history.drop(history.tasks[2]))
+    for name in (demo.RANDOM, demo.TPE, demo.COLD):
+        np.testing.assert_array_equal(fewer.curves[name], outcome.curves[name])
 
-    class Downhill:
-        def ask(self) -> dict[str, float]:
-            return {"x": len(told)}
 
-        def tell(self, config: dict[str, float], value: float) -> None:
-            told.append((config["x"], value))
+def test_the_same_seed_gives_the_same_curves(history: hs.History, outcome: demo.Outcome) -> None:
+    again, other = (demo.run(tasks=2, trials=6, seed=seed, jobs=1, history=history) for seed in (1, 2))
+    for name, curve in outcome.curves.items():
+        np.testing.assert_array_equal(again.curves[name], curve)
+    assert not np.array_equal(other.curves[demo.TPE], outcome.curves[demo.TPE])
 
-    with demo.Progress(3) as progress:
-        curve = demo.best_so_far(Downhill(), lambda config: [2.0, 3.0, 1.0][config["x"]], 3, progress)
-    assert told == [(0, 2.0), (1, 3.0), (2, 1.0)]
-    assert curve.tolist() == [2.0, 2.0, 1.0]
+
+def test_random_search_and_tpe_try_each_row_once_and_all_in_the_end() -> None:
+    from headstart.adapters.optuna.tables import tpe
+
+    space = hs.Space({"kind": hs.Categorical(["a", "b"]), "x": hs.Float(0.1, 10, log=True, when={"kind": "a"})})
+    configs = [{"kind": "b"}, *({"kind": "a", "x": x} for x in (0.1, 0.5, 1.0, 5.0, 10.0))]
+    table = Table(space, configs, np.array([0.5, 0.9, 0.7, 0.1, 0.3, 0.4]))
+    for tried in (tpe(table, 50, seed=0), table.random(50, np.random.default_rng(0))):
+        assert sorted(tried) == list(range(6))
+    assert tpe(table, 3, seed=0) == tpe(table, 50, seed=0)[:3]
+
+
+def test_the_nearest_row_left_is_tried() -> None:
+    space = hs.Space({"x": hs.Float(0, 1)})
+    table = Table(space, [{"x": x} for x in (0.0, 0.4, 1.0)], np.zeros(3))
+    assert [table.nearest({"x": 0.5}, tried) for tried in ([], [1], [1, 2])] == [1, 0, 0]
+    assert table.nearest({"x": 0.75}, [1]) == 2
+
+
+def outcome_of(**curves: list[float]) -> demo.Outcome:
+    names = {"random": demo.RANDOM, "tpe": demo.TPE, "cold": demo.COLD, "ours": demo.LEARNED}
+    return demo.Outcome("svm", 54, ["a"], {names[k]: np.array([curve]) for k, curve in curves.items()}, 0)
 
 
 @pytest.mark.parametrize(
-    ("cold", "learned", "words"),
+    ("ours", "words"),
     [
-        ([0.5, 0.4], [0.4, 0.3], "needs 1 trial to match the cold start after 2: 0.4000"),
-        ([0.5, 0.4], [0.5, 0.4], "needs 2 trials"),
-        ([0.5, 0.2], [0.4, 0.3], "the cold start is ahead: 0.2000 against 0.3000"),
+        ([0.2, 0.1, 0.1], "needs 1 trial to come as close to the best as random search does in 3"),
+        ([0.5, 0.2, 0.1], "needs 2 trials"),
+        ([0.5, 0.2, 0.1], "(a cold Gaussian process needs 3, Optuna's TPE more than 3): it saves 1 of 3 trials."),
+        ([0.5, 0.4, 0.3], "After 3 trials random search is ahead of headstart."),
     ],
 )
-def test_the_verdict_says_who_won(cold: list[float], learned: list[float], words: str) -> None:
-    assert words in demo.verdict(np.array(cold), np.array(learned))
+def test_the_verdict_counts_the_trials_saved(ours: list[float], words: str) -> None:
+    found = outcome_of(random=[0.4, 0.3, 0.2], tpe=[0.4, 0.3, 0.3], cold=[0.5, 0.4, 0.2], ours=ours)
+    assert words in demo.verdict(found)
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"task": "vine"}, r"no task 'vine'; did you mean 'wine'\?"),
+        ({"tasks": 0}, "tasks must be a whole number of at least 1, but got 0"),
         ({"trials": 0}, "trials must be a whole number of at least 1, but got 0"),
-        ({"repeats": -1}, "repeats must be a whole number of at least 1, but got -1"),
         ({"seed": -1}, "seed must be a whole number of at least 0, but got -1"),
     ],
 )
-def test_bad_arguments_are_rejected(history: hs.History, arguments: dict[str, object], words: str) -> None:
+def test_bad_arguments_are_rejected(history: hs.History, arguments: dict[str, int], words: str) -> None:
     with pytest.raises(ValueError, match=words):
-        demo.run(**{"task": "wine", "history": history, **arguments})  # type: ignore[arg-type]
+        demo.run(**{"history": history, **arguments})  # type: ignore[arg-type]
+
+
+def test_two_tasks_are_too_few(history: hs.History) -> None:
+    with pytest.raises(ValueError, match="needs at least 3 tasks, but the history has 2"):
+        demo.run(history=history.only(history.tasks[:2]))
 
 
 # -- the real program on the shipped history -------------------------------------------------------------------
 
 
 def test_demo_prints_the_curves_and_draws_them(tmp_path: Path) -> None:
-    done = headstart("demo", "--task", "wine", "--trials", "4", "--repeats", "3", cwd=tmp_path)
+    done = headstart("demo", "--tasks", "2", "--trials", "4", "--jobs", "1", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
-    assert lines[3].split() == ["trials", "random", "search", "cold", "start", "learned", "start"]
-    table = np.array([line.split() for line in lines[4:8]], dtype=float)
+    (header,) = [i for i, line in enumerate(lines) if line.startswith("trials")]
+    table = np.array([line.replace("%", "").split() for line in lines[header + 1 : header + 5]], dtype=float)
     assert table[:, 0].tolist() == [1, 2, 3, 4]
     assert (np.diff(table[:, 1:], axis=0) <= 0).all()
     assert lines[-1] == "The picture is in demo.png."
     assert (tmp_path / "demo.png").read_bytes().startswith(b"\x89PNG")
-    assert "training 36/36" in done.stderr
+    assert "leaving out data sets 2/2" in done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["demo.png"]
 
 
-def test_demo_as_json_is_the_same_every_time(tmp_path: Path) -> None:
-    arguments = ("demo", "--task", "iris", "--trials", "3", "--repeats", "2", "--seed", "5", "--json")
-    one, two = (headstart(*arguments, cwd=tmp_path) for _ in range(2))
-    assert one.returncode == two.returncode == 0, one.stderr
-    assert one.stdout == two.stdout
-    report = json.loads(one.stdout)
-    assert (report["task"], report["trials"], report["repeats"], report["seed"]) == ("iris", 3, 2, 5)
-    assert report["past_tasks"] == len(hs.library.load("svm")) - 1
-    assert {len(curve) for curve in report["curves"].values()} == {3}
-    assert hs.library.load("svm").space.contains(report["best_config"])
+def test_demo_as_json_writes_no_picture(tmp_path: Path) -> None:
+    done = headstart("demo", "--tasks", "2", "--trials", "3", "--jobs", "1", "--seed", "5", "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert (found["history"], found["trials"], found["seed"]) == (demo.HISTORY, 3, 5)
+    assert found["past_tasks"] == len(hs.library.load(demo.HISTORY)) - 1
+    assert {len(curve) for curve in found["curves"].values()} == {3}
+    assert found["summary"].endswith(".")
     assert not list(tmp_path.iterdir())  # no picture unless --out asks for one

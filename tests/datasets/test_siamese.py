@@ -489,3 +489,51 @@ def test_a_search_with_an_embedding(trained):
     start = hs.learn(model.describe(history), n=1, method="metric", features=hs.embed(model, X))
     nearest = int(np.argmin([np.linalg.norm(m - model.embed(X)) for m in model.embeddings.values()]))
     assert start.configs[0] == history.best(f"task{nearest}")
+
+
+# -- the read-out of the biLSTM -------------------------------------------------------------------------------
+
+
+def cell(x, h, c, weights, biases):
+    """One step of an LSTM, in its own formulas."""
+    gates = weights[0] @ x + biases[0] + weights[1] @ h + biases[1]
+    i, f, g, o = np.split(gates, 4)
+    c = 1 / (1 + np.exp(-f)) * c + 1 / (1 + np.exp(-i)) * np.tanh(g)
+    return 1 / (1 + np.exp(-o)) * np.tanh(c), c
+
+
+def test_the_two_readouts_are_the_final_states_and_those_at_the_last_point():
+    pools = {readout: networks.LastStates(5, readout) for readout in networks.READOUTS}
+    pools["printed"].load_state_dict(pools["final"].state_dict())
+    w = {name: value.detach().double().numpy() for name, value in pools["final"].lstm.named_parameters()}
+    items = np.random.default_rng(0).normal(size=(4, 5))
+
+    def read(order, suffix):
+        h = c = np.zeros(300)
+        matrices = w[f"weight_ih_l0{suffix}"], w[f"weight_hh_l0{suffix}"]
+        biases = w[f"bias_ih_l0{suffix}"], w[f"bias_hh_l0{suffix}"]
+        for t in order:
+            h, c = cell(items[t], h, c, matrices, biases)
+        return h
+
+    forward, backward, at_last = read(range(4), ""), read([3, 2, 1, 0], "_reverse"), read([3], "_reverse")
+    given = torch.from_numpy(items.astype(np.float32))[None]
+    with torch.no_grad():
+        final, printed = (pools[name](given)[0].numpy() for name in ("final", "printed"))
+    np.testing.assert_allclose(final, np.concatenate([forward, backward]), atol=1e-5)
+    np.testing.assert_allclose(printed, np.concatenate([forward, at_last]), atol=1e-5)
+
+
+def test_a_model_remembers_its_readout(tmp_path):
+    recipe = replace(POINTS["lstm"], readout="printed")
+    wing = new_wing(recipe, seed=0)
+    model = Model(wing, {}, Curve.of([(1, 0.5, 0.5)]))
+    model.save(tmp_path / "model.npz")
+    data = example(recipe)
+    loaded = Model.load(tmp_path / "model.npz")
+    assert loaded.recipe.readout == "printed"
+    np.testing.assert_array_equal(loaded.embed(data.values), model.embed(data.values))
+    other = Model(new_wing(POINTS["lstm"], seed=0), {}, model.curve)
+    assert other.fingerprint != model.fingerprint  # the same weights, read differently
+    with pytest.raises(ValueError, match="readout must be one of final, printed, but got 'first'"):
+        replace(recipe, readout="first")

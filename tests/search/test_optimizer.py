@@ -25,7 +25,10 @@ from headstart.search.trials import Trial, number
 from headstart.starts.start import Start
 from headstart.strategies import RandomBest
 from headstart.strategies.base import Told
+from headstart.surrogates.base import Acquisition
 from headstart.surrogates.gaussian import Gaussian
+from headstart.surrogates.names import SURROGATES
+from headstart.transfer.models import TaskModels
 from histories import make
 
 PLANE = Space({"x": Float(-1, 1), "y": Float(1e-3, 1e3, log=True)})
@@ -260,8 +263,8 @@ def test_every_acquisition_runs(acquisition: str, surrogate: str) -> None:
         ({"init": 3}, "init must be a name or a strategy"),
         ({"surrogate": 3}, "surrogate must be a name or an object"),
         ({"direction": "down"}, "direction must be 'minimize' or 'maximize', but got 'down'"),
-        ({"n_init": 0}, "n_init must be a whole number of at least 1, but got 0"),
-        ({"n_init": 2.5}, "n_init must be a whole number of at least 1, but got 2.5"),
+        ({"n_init": -1}, "n_init must be a whole number of at least 0, but got -1"),
+        ({"n_init": 2.5}, "n_init must be a whole number of at least 0, but got 2.5"),
         ({"seed": -1}, "seed must be a whole number of at least 0, or None, but got -1"),
         ({"seed": "a"}, "seed must be a whole number"),
         ({"candidates": []}, "candidates is empty"),
@@ -817,7 +820,7 @@ def test_the_number_of_starts_can_be_learned() -> None:
     result = minimize(lambda c: c["x"], space, 4, history, init="rbi", n_init="auto", surrogate="gp", seed=0)
     assert [trial.origin for trial in result.trials] == ["strategy", "strategy", "surrogate", "surrogate"]
     assert Optimizer(space, n_init="auto").n_init == 10
-    with pytest.raises(ValueError, match="n_init must be a whole number of at least 1, but got 'many'"):
+    with pytest.raises(ValueError, match="n_init must be a whole number of at least 0, but got 'many'"):
         Optimizer(space, history, n_init="many")
 
 
@@ -857,3 +860,37 @@ def test_the_unit_of_the_losses_does_not_change_the_search() -> None:
         return [trial.config for trial in optimizer.trials]
 
     assert run(1.0) == run(2.0**1000) == run(2.0**-1000)
+
+
+# -- no start -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("surrogate", ["scot", "mklgp"])
+def test_without_a_start_a_transfer_surrogate_proposes_from_the_first_trial_on(surrogate: str) -> None:
+    history = make(PLANE, tasks=5, evaluations=15)
+    candidates = history.configs("task2")
+    optimizer = Optimizer(PLANE, history, n_init=0, surrogate=surrogate, candidates=candidates, seed=0)
+    run(optimizer, 4)
+    assert {trial.origin for trial in optimizer.trials} == {"surrogate"}
+    models = TaskModels(history, rng=np.random.default_rng([0, 2]))
+    model = SURROGATES[surrogate]().begin(PLANE, models, features=None, rng=np.random.default_rng([0, 1]))
+    prior = model.fit(np.empty((0, 2)), np.empty(0))  # type: ignore[attr-defined]
+    score = prior.score(PLANE.encode_values(PLANE.to_values(candidates)), Acquisition("ei"))
+    assert candidates.index(optimizer.trials[0].config) == score.argmax()
+    again = Optimizer(PLANE, history, n_init=0, surrogate=surrogate, candidates=candidates, seed=0)
+    run(again, 2)
+    for _ in range(2):  # two workers: pending trials are known
+        again.ask()
+    assert len({json.dumps(config) for config in again.pending}) == 2
+
+
+def test_without_a_start_a_surrogate_that_knows_nothing_begins_at_random() -> None:
+    optimizer = Optimizer(PLANE, n_init=0, surrogate="gp", seed=0)
+    run(optimizer, 3)
+    assert [trial.origin for trial in optimizer.trials] == ["random", "surrogate", "surrogate"]
+
+
+def test_without_a_start_auto_begins_like_its_own_start() -> None:
+    history = make(PLANE, tasks=5, evaluations=15)
+    with_start, without = (Optimizer(PLANE, history, n_init=n, seed=0) for n in (1, 0))
+    assert with_start.ask() == without.ask()

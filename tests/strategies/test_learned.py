@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 
 from headstart import Float, Space
 from headstart.errors import ArgumentError
 from headstart.history.history import build
-from headstart.strategies import AdaptiveLearnedInit, LearnedInit
+from headstart.strategies import AdaptiveLearnedInit, Closeness, LearnedInit, NearestBest, RandomBest
 from headstart.strategies.base import Told
 from headstart.strategies.learned import best_power, descend, greedy, meta_gradient, meta_loss, softmin
 from headstart.transfer.models import TaskModels
-from histories import FLAT, KINDS, MIXED
-from strategy_runs import begin, play
+from histories import FLAT, KINDS, MIXED, embedded, make
+from strategy_runs import FEATURES, begin, play
 
 
 def two_groups(loss):
@@ -97,7 +99,7 @@ def test_plans_are_valid_configurations(recipe):
     history = KINDS["mixed, ragged"]
     plan = recipe.plan(TaskModels(history, rng=np.random.default_rng(0)), 4, np.random.default_rng(0))
     assert MIXED.checked(plan) is plan
-    assert len(plan) == 4 if recipe == LearnedInit() else 1 <= len(plan) <= 4
+    assert len(plan) == 4 if recipe.gradient == "right" else 1 <= len(plan) <= 4
 
 
 @pytest.mark.parametrize("beta", [0.0, 3.0, -1e9, np.nan])
@@ -155,7 +157,11 @@ def test_the_power_is_zero_if_all_tasks_are_the_same():
         (lambda: AdaptiveLearnedInit(power=-1.0), "power must be finite and not negative, but got -1"),
         (lambda: AdaptiveLearnedInit(power=np.nan), "power must be finite and not negative, but got nan"),
         (lambda: AdaptiveLearnedInit(weights="reverse"), "weights must be"),
+        (lambda: AdaptiveLearnedInit(recipe="mine"), "recipe must be"),
         (lambda: LearnedInit(recipe="mine"), "recipe must be"),
+        (lambda: Closeness(by="name"), "by must be one of features, forest, metric, but got 'name'"),
+        (lambda: Closeness(nearest=0), "nearest must be a whole number of at least 1, but got 0"),
+        (lambda: Closeness(p=0.0), "p must be above 0, but got 0"),
         (lambda: LearnedInit(gradient="numeric"), "gradient must be"),
         (lambda: LearnedInit(restarts=-1), "restarts must be a whole number of at least 0"),
         (lambda: LearnedInit(epochs=1.5), "epochs must be a whole number of at least 0"),
@@ -164,3 +170,145 @@ def test_the_power_is_zero_if_all_tasks_are_the_same():
 def test_parameters_are_checked(make_it, message):
     with pytest.raises(ArgumentError, match=message):
         make_it()
+
+
+# -- Algorithm 2 to the letter -------------------------------------------------------------------------------
+
+
+def test_algorithm_2_by_a_plain_loop():
+    """Lines 1-9, re-implemented with nothing but the surrogates' predictions: random bests, then E steps of η."""
+    history = make(FLAT, tasks=5, evaluations=15, seed=2)
+    models = TaskModels(history, rng=np.random.default_rng(0))
+    plan = LearnedInit(recipe="paper", epochs=3, eta=0.02, beta=-5.0).plan(models, 3, np.random.default_rng(4))
+
+    def loss(Z):
+        f = models.predict(Z)  # (I, T)
+        s = np.exp(-5.0 * f)
+        return float(((s / s.sum(axis=0)) * f).sum(axis=0).mean())  # eq. 12 and 13
+
+    tasks = list(history)
+    order = np.random.default_rng(4).permutation(5)
+    bests = list(dict.fromkeys(tuple(history.V[tasks[i].rows[tasks[i].best]]) for i in order))
+    Z = FLAT.encode_values(np.array(bests[:3]))
+    for _ in range(3):
+        gradient = np.zeros_like(Z)
+        for at in np.ndindex(Z.shape):  # central differences of the meta-loss itself
+            step = np.zeros_like(Z)
+            step[at] = 1e-5
+            gradient[at] = (loss(Z + step) - loss(Z - step)) / 2e-5
+        Z = Z - 0.02 * gradient
+    np.testing.assert_allclose(FLAT.encode_values(plan), np.clip(Z, 0, 1), atol=1e-6)
+
+
+def test_a_sequence_learned_for_one_is_not_the_first_of_one_learned_for_three():
+    history = two_groups(np.square)
+    models = TaskModels(history, rng=np.random.default_rng(0))
+    recipe = LearnedInit(recipe="paper", epochs=300, eta=0.02)
+    one, three = (recipe.plan(models, n, np.random.default_rng(1)) for n in (1, 3))
+    assert abs(one[0, 0] - 0.5) < abs(three[0, 0] - 0.5)  # alone, it must serve both groups
+
+
+def test_candidates_only_move_what_was_learned():
+    """The plan is the same with and without a list of candidates, which only decides where proposals end up."""
+    history = make(FLAT, tasks=5, evaluations=15)
+    allowed = FLAT.sample_values(30, rng=np.random.default_rng(7))
+    for strategy in (LearnedInit(), LearnedInit(recipe="paper", epochs=20)):
+        free, bound = (TaskModels(history, rng=np.random.default_rng(0), allowed=some) for some in (None, allowed))
+        plans = [strategy.plan(models, 3, np.random.default_rng(0)) for models in (free, bound)]
+        np.testing.assert_array_equal(*plans)
+
+
+def test_ali_as_published_moves_lis_next_configuration_by_the_weighted_gradient():
+    """Section IV-G by central differences: what was tried stays fixed, eq. 16 is minimised over the next one."""
+    history = two_groups(np.square)
+    run = begin(AdaptiveLearnedInit(recipe="paper", epochs=2, eta=0.05, beta=-5.0), history, n=4)
+    models, told = run.models, Told(np.array([[0.2], [0.7]]), np.array([0.5, 0.1]))
+    c = np.array([1.0 if f[0] > f[1] else 0.0 for f in models.predict(told.V).T])  # like the new task: 0.2 is worse
+    np.testing.assert_array_equal(run.task_weights(told), c)
+    fixed = models.predict(told.V)
+
+    def loss(z):
+        f = np.vstack([fixed, models.predict(np.array([[z]]))])
+        s = np.exp(-5.0 * f)
+        return float((c * ((s / s.sum(axis=0)) * f).sum(axis=0)).mean())  # eq. 16
+
+    z = run.plan[2, 0]
+    for _ in range(2):
+        z -= 0.05 * (loss(z + 1e-5) - loss(z - 1e-5)) / 2e-5
+    assert run.ask(told)[0] == pytest.approx(z, abs=1e-6)
+
+
+# -- the general meta-loss: eq. 16 and 18, and section IV-H ---------------------------------------------------
+
+
+def test_weights_may_be_numbers_names_or_a_function():
+    history = two_groups(np.square)
+    models = TaskModels(history, rng=np.random.default_rng(0))
+    late = {name: float(name in ("t4", "t5")) for name in history.tasks}
+    forms = [late, [late[name] for name in history.tasks], lambda task, features: late[task.name]]
+    plans = [LearnedInit(weights=form).plan(models, 1, np.random.default_rng(0)) for form in forms]
+    assert abs(plans[0][0, 0] - 0.9) < 0.02  # only the smaller group counts
+    for plan in plans[1:]:
+        np.testing.assert_array_equal(plan, plans[0])
+
+
+def test_equal_weights_of_any_size_are_li():
+    models = TaskModels(KINDS["mixed, ragged"], rng=np.random.default_rng(0))
+    plans = [LearnedInit(weights=w).plan(models, 4, np.random.default_rng(0)) for w in (None, [1.0] * 6)]
+    np.testing.assert_array_equal(*plans)
+
+
+@pytest.mark.parametrize("by", ["features", "forest", "metric"])
+def test_each_distance_supplies_weights_that_favour_the_nearest_tasks(by):
+    history = embedded(make(FLAT, tasks=9, evaluations=20))
+    models = TaskModels(history, rng=np.random.default_rng(0))
+    features = {**history["task7"].features}
+    weights = Closeness(by=by).weights(models, features, n=3, rng=np.random.default_rng(0))
+    assert weights[[6, 7, 8]].min() > weights[[0, 1, 2]].max()
+    assert ((weights >= 0) & (weights <= 1)).all()
+    hard = Closeness(by=by, nearest="n").weights(models, features, n=3, rng=np.random.default_rng(0))
+    assert sorted(hard.tolist()) == [0.0] * 6 + [1.0] * 3
+    assert hard[7] == 1.0
+    run = begin(LearnedInit(weights=Closeness(by=by)), history, n=2)
+    assert FLAT.contains(FLAT.from_values(run.ask(Told.nothing(FLAT))[None])[0])
+
+
+def test_rbi_is_algorithm_2_without_steps():
+    """Section V-B: RBI corresponds to the initialization used in Algorithm 2."""
+    history = KINDS["mixed, ragged"]
+    li = play(begin(LearnedInit(recipe="paper", epochs=0), history, n=4), history, 4)
+    rbi = play(begin(RandomBest(), history, n=4), history, 4)
+    np.testing.assert_allclose(li.V, rbi.V)
+
+
+def test_nbi_is_the_general_loss_with_the_cost_function_of_eq_18():
+    """Section IV-H: under eq. 18, the bests of the I nearest data sets minimise the loss among observed ones."""
+    history = make(FLAT, tasks=7, evaluations=25, seed=5)
+    models = TaskModels(history, rng=np.random.default_rng(0))
+    n = 3
+    c = Closeness(nearest="n").weights(models, FEATURES, n=n, rng=np.random.default_rng(0))
+    nbi = play(begin(NearestBest(), history, n=n), history, n)
+    V, F = models.shared  # every data set was evaluated on the same configurations
+    rows = [int(np.flatnonzero((v == V).all(axis=1))[0]) for v in nbi.V]
+    assert meta_loss(F[rows], -1e5, c) == pytest.approx(0.0, abs=1e-12)  # no loss is smaller: each has its best
+    others = [meta_loss(F[list(s)], -1e5, c) for s in combinations(range(len(V)), n)]
+    assert sum(loss < 1e-12 for loss in others) == 1  # and no other choice has it
+    li = LearnedInit(recipe="paper", epochs=0, weights=Closeness(nearest="n"))
+    learned = play(begin(li, history, n=n), history, n)
+    np.testing.assert_allclose(np.unique(learned.V, axis=0), np.unique(nbi.V, axis=0))
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ({"t0": 1.0}, "weights has no number for the past task 't1'"),
+        ([1.0, 2.0], "weights must hold one number per past task"),
+        ([1.0, 1.0, -1.0, 1.0, 1.0, 1.0], "finite and not negative, but got t2: -1"),
+        ([0.0] * 6, "not negative, but got only zeros"),
+        (lambda task, features: np.nan, "finite and not negative, but got t0: nan"),
+    ],
+)
+def test_weights_are_checked(weights, message):
+    models = TaskModels(two_groups(np.square), rng=np.random.default_rng(0))
+    with pytest.raises(ArgumentError, match=message):
+        LearnedInit(weights=weights).plan(models, 2, np.random.default_rng(0))

@@ -5,10 +5,21 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from headstart.errors import ArgumentError
 from headstart.gp import GP, SquaredExponential
 from headstart.surrogates.joint import JointGP, JointPrior, PastEvaluations, task_vectors
-from headstart.surrogates.mklgp import APART, deviations, fit_weights, log_likelihood, task_covariance, task_squares
+from headstart.surrogates.mklgp import (
+    APART,
+    MKLGP,
+    deviations,
+    euclidean,
+    fit_weights,
+    log_likelihood,
+    task_covariance,
+    task_squares,
+)
 from headstart.transfer.models import TaskModels
+from histories import FLAT, embedded, make
 from related_tasks import FEATURES, candidates, family, rng, trials
 
 
@@ -67,3 +78,34 @@ def test_without_a_kernel_of_data_sets_mklgp_is_one_process_on_all_standardised_
     one = GP.fit(kernel, np.vstack([rows.X, Z]), np.append(rows.labels, y), mean=0.0)
     for ours, theirs in zip(gp.predict(candidates(), gp.weights(y)), one.predict(candidates()), strict=True):
         assert np.allclose(ours, theirs, rtol=1e-8, atol=1e-10)
+
+
+# -- other distances between data sets -----------------------------------------------------------------------
+
+
+def test_classical_scaling_keeps_distances_that_are_euclidean_and_makes_others_so() -> None:
+    X = np.random.default_rng(0).random((6, 3))
+    D = np.sqrt(((X[:, None] - X[None]) ** 2).sum(axis=2))
+    np.testing.assert_allclose(euclidean(D), D**2, atol=1e-12)
+    odd = np.array([[0, 1, 1, 3.0], [1, 0, 1, 1], [1, 1, 0, 1], [3, 1, 1, 0]])  # 3 > 1 + 1: no triangle
+    E = np.exp(-0.5 * euclidean(odd))
+    assert np.linalg.eigvalsh(E).min() > -1e-10
+
+
+@pytest.mark.parametrize("distance", ["features", "forest", "metric"])
+def test_the_new_data_set_is_most_like_the_nearest_by_each_distance(distance: str) -> None:
+    history = embedded(make(FLAT, tasks=8, evaluations=15))
+    models = TaskModels(history, rng=np.random.default_rng(0))
+    features = {**history["task6"].features, "metric 0a 0": history["task6"].features["centre"]}
+    squares = MKLGP(distance=distance)._squares(models, features, np.random.default_rng(0))
+    np.testing.assert_allclose(squares, squares.T, atol=1e-9)
+    assert squares[-1, :-1].argmin() in (5, 6, 7)
+    model = MKLGP(distance=distance).begin(FLAT, models, features=features, rng=np.random.default_rng(0))
+    mean, std = model.fit(np.empty((0, 2)), np.empty(0)).predict(history.design("task6"))  # before the first trial
+    assert np.corrcoef(mean, history["task6"].losses)[0, 1] > 0.5
+    assert (std > 0).all()
+
+
+def test_the_distance_is_checked() -> None:
+    with pytest.raises(ArgumentError, match="distance must be one of features, forest, metric, but got 'l1'"):
+        MKLGP(distance="l1")

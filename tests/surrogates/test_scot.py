@@ -5,12 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from headstart import Float, Space
 from headstart._support.types import Array
 from headstart.gp import GP
 from headstart.history.history import build
+from headstart.surrogates.joint_ranking import JointRanker
 from headstart.surrogates.scot import SCoT, plain_labels, rank_labels, svm_rank
 from headstart.transfer.models import TaskModels
 from related_tasks import PLAIN, candidates, family, rng, trials
+
+LINE = Space({"x": Float(0, 1)})
 
 
 def test_ranking_of_one_pair_by_hand() -> None:
@@ -97,3 +101,48 @@ def test_without_meta_features_scot_is_one_process_on_all_scores() -> None:
     mean, std = GP.fit(m.prior.kernel, *everything, mean=0.0).predict(candidates())
     expected = labels.offset + labels.scale * mean, labels.scale * std
     assert np.allclose(m.fit(Z, f).predict(candidates()), expected, rtol=1e-5)
+
+
+# -- the original's joint ranking ----------------------------------------------------------------------------
+
+
+def test_the_joint_ranker_minimises_its_objective_over_pairs_within_data_sets() -> None:
+    """An independent objective in terms of the kernel alone; no small step improves on the ranker."""
+    models = TaskModels(family(), rng=rng(0))
+    M = np.vstack([np.linspace(0, 1, len(models))[:, None], [[0.5]]])
+    ranker = JointRanker.of(models, M, 5.0, rng=rng(1))
+    assert len(ranker.pairs)
+
+    def objective(w: Array) -> float:
+        return float(0.5 * w @ w + 5.0 * np.mean(np.maximum(1 - ranker.pairs @ w, 0) ** 2))
+
+    for k in range(0, len(ranker.w), 7):
+        for sign in (-1e-4, 1e-4):
+            step = np.zeros_like(ranker.w)
+            step[k] = sign
+            assert objective(ranker.w + step) > objective(ranker.w)
+
+
+def test_the_joint_ranker_may_rank_two_data_sets_in_opposite_ways_and_a_linear_one_may_not() -> None:
+    x = np.linspace(0, 1, 9)[:, None]
+    losses = np.concatenate([x[:, 0], 1 - x[:, 0]])
+    history = build(LINE, tasks=["up"] * 9 + ["down"] * 9, V=np.vstack([x, x]), losses=losses)
+    models = TaskModels(history, rng=rng(0))
+    where = {name: 0.0 if name == "up" else 1.0 for name in history.tasks}
+    M = np.array([[where[name]] for name in history.tasks] + [[0.1]])
+    ranker = JointRanker.of(models, M, 100.0, rng=rng(1))
+    scores = [ranker.phi(x, np.array([m])) @ ranker.w for m in (0.0, 1.0)]
+    assert (np.diff(scores[0]) > 0).all()
+    assert (np.diff(scores[1]) < 0).all()
+    few = ranker(np.array([[0.1], [0.9]]), np.array([3.0, 7.0]))  # the run agrees with "up", which is near
+    assert few.values[0] < few.values[1]
+    assert (few.offset + few.scale * few.values).mean() == pytest.approx(5.0)
+
+
+@pytest.mark.parametrize("ranking", ["linear", "rbf", "plain"])
+def test_every_ranking_prefers_what_was_good_on_the_past_data_sets(ranking: str) -> None:
+    models = TaskModels(family(), rng=rng(0))
+    model = SCoT(ranking=ranking).begin(PLAIN, models, features=None, rng=rng(1))
+    F = models.predict(candidates())
+    mean, _ = model.fit(*trials(6)).predict(candidates())
+    assert np.corrcoef(mean, F.mean(axis=1))[0, 1] > 0.3

@@ -12,7 +12,7 @@ from headstart._support.log import log
 from headstart.adapters.known import metric_for, recognised
 from headstart.adapters.steps import check_names, prefix_of
 from headstart.datasets.features import FEATURE_NAMES
-from headstart.errors import HistoryError
+from headstart.errors import ArgumentError, HistoryError
 from headstart.history import History, Store
 from headstart.history.past import past_runs, required
 from headstart.library.models import CLASSIFICATION, REGRESSION, features
@@ -126,3 +126,19 @@ def features_of(estimator: BaseEstimator, X: Any, y: Any) -> dict[str, float] | 
     except (TypeError, ValueError) as error:  # such as texts; if X or y is invalid, scikit-learn will say so
         log.info("starting without meta-features: %s", error)
         return None
+
+
+def by_metric(
+    metric: Any, history: History | None, X: Any, y: Any, features: Mapping[str, float] | None
+) -> tuple[History, dict[str, float]]:
+    """The history with the embeddings of a learned distance, and the data set's features with its own.
+
+    metric: a `siamese.Model`, or the path of its file.
+    """
+    from headstart.datasets.embedding import embed
+    from headstart.datasets.siamese import Model
+
+    if history is None:
+        raise ArgumentError("metric compares the data set with those of past runs", "pass a history with {history}")
+    model = metric if isinstance(metric, Model) else Model.load(metric)
+    return model.describe(history), {**(features or {}), **embed(model, X, y)}

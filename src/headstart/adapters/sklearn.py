@@ -24,6 +24,7 @@ from headstart._support.log import announce, log
 from headstart.adapters.checks import check_data, say_if_unlike
 from headstart.adapters.estimators import (
     about,
+    by_metric,
     features_of,
     has_features,
     plain_names,
@@ -54,6 +55,7 @@ OURS = (
     "acquisition",
     "rename",
     "fill",
+    "metric",
     "n_trials",
     "cost",
     "budget",
@@ -76,6 +78,8 @@ class HeadstartSearchCV(BaseSearchCV):  # type: ignore[misc]
         of this search is added to it under the name `task`. It need not exist yet.
     task: the name of the data set, for the store.
     rename, fill: to convert past runs to the space, as for `hs.reconcile`.
+    metric: a learned distance between data sets: a `hs.siamese.Model` or its file. The search then starts from the data
+        sets nearest to X and y (init="metric"), unless `init` names another strategy.
     n_trials: how many candidates are cross-validated (default: 20, or as many as the budget allows if there is one).
     cost: "seconds" prefers candidates that gain much in little time, as for `Optimizer`.
     budget: end the search after this time: seconds, or text such as "30 min". This implies cost="seconds". The time to
@@ -118,6 +122,7 @@ class HeadstartSearchCV(BaseSearchCV):  # type: ignore[misc]
         acquisition: str = "ei",
         rename: Mapping[str, str] | None = None,
         fill: Mapping[str, Any] | None = None,
+        metric: Any = None,
         cost: str | None = None,
         budget: float | str | None = None,
         batch_size: int = 1,
@@ -153,6 +158,7 @@ class HeadstartSearchCV(BaseSearchCV):  # type: ignore[misc]
         self.acquisition = acquisition
         self.rename = rename
         self.fill = fill
+        self.metric = metric
         self.cost = cost
         self.budget = budget
         self.batch_size = batch_size
@@ -188,6 +194,10 @@ class HeadstartSearchCV(BaseSearchCV):  # type: ignore[misc]
         features = features_of(self.estimator, X, y) if store or has_features(history) else None
         if known is not None and history is not None:
             say_if_unlike([task.features for task in history], features)
+        given_features = features if has_features(history) else None
+        if self.metric is not None:
+            history, given_features = by_metric(self.metric, history, X, y, given_features)
+            init = "metric" if isinstance(init, str) and init == "auto" else init
         self._optimizer = Optimizer(
             space,
             history=history,
@@ -195,7 +205,7 @@ class HeadstartSearchCV(BaseSearchCV):  # type: ignore[misc]
             n_init=n_init,
             surrogate=surrogate,
             acquisition=self.acquisition,
-            features=features if has_features(history) else None,
+            features=given_features,
             direction="maximize",  # scores: greater is better
             seed=seed,
             cost=self.cost,

@@ -25,6 +25,7 @@ from headstart.cli.options import (
     add_seed,
     add_tasks,
     at_least,
+    by_model,
     command,
     data_features,
     history_of,
@@ -96,7 +97,8 @@ def run_suggest(args: argparse.Namespace) -> None:
     if is_start(args.history):
         start = _from_file(args)
     else:
-        start = suggested_by_name(args, data_features(args)) or learned(args, args.n or 5)
+        stored = None if args.model is not None else suggested_by_name(args, data_features(args))
+        start = stored or learned(args, args.n or 5)
     if args.python:
         print(as_python(args.history, start))
     else:
@@ -107,7 +109,7 @@ def _from_file(args: argparse.Namespace) -> Start:
     from headstart.starts.start import Start
 
     why = f"applies to a history, but {args.history} is a start file"
-    reject(args, why, "method", "seed", "also", "metric", *READING)
+    reject(args, why, "method", "seed", "also", "metric", "model", *READING)
     start = Start.load(args.history)
     if args.n is not None:
         start = start.first(args.n)
@@ -318,8 +320,10 @@ def run_export(args: argparse.Namespace) -> None:
 def learned(args: argparse.Namespace, n: int) -> Start:
     from headstart.starts.learning import learn
 
-    features = data_features(args)
-    return learn(history_of(args), n=n, method=args.method, features=features, seed=args.seed)
+    if args.model is not None:
+        history, method, features = by_model(args)
+        return learn(history, n=n, method=method, features=features, seed=args.seed)
+    return learn(history_of(args), n=n, method=args.method, features=data_features(args), seed=args.seed)
 
 
 # -- printing ------------------------------------------------------------------------------------------------

@@ -1,189 +1,170 @@
-"""The main job on a small scale: tune a model on a data set as if it were new, with past runs on other data sets.
+"""The main job on real results: each data set of a shipped history is left out in turn and tuned as if it were new.
 
-One data set is left out of the shipped history. Three searches tune a support vector machine on it and train every
-model: random search, a model-based search from a cold start, and a model-based search that uses the history.
+Four searches tune it: headstart with the history of the other data sets, a Gaussian process and Optuna's TPE without
+one, and random search. The history holds the result of every configuration, so no model has to be trained.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
+from zlib import crc32
 
 import numpy as np
 
 from headstart import library
 from headstart._support.arguments import whole
-from headstart._support.progress import Progress
+from headstart._support.progress import track
 from headstart._support.threads import one_thread
 from headstart._support.types import Array
-from headstart._support.wording import closest
+from headstart._support.wording import counted, text_table
 from headstart.errors import ArgumentError
 from headstart.history import History
-from headstart.library import datasets, svm
 from headstart.report import figures
-from headstart.search.optimizer import Optimizer
-from headstart.space import Config, Space
+from headstart.search.replay import LeftOut, distances
 
-RANDOM, COLD, LEARNED = "random search", "cold start", "learned start"
-
-
-class Search(Protocol):
-    """Proposes configurations one after the other and receives the result of each."""
-
-    def ask(self) -> Config: ...
-
-    def tell(self, config: Config, value: float) -> None: ...
-
-
-class RandomSearch:
-    """Draws configurations from the whole space and ignores the results."""
-
-    def __init__(self, space: Space, rng: np.random.Generator) -> None:
-        self._space, self._rng = space, rng
-
-    def ask(self) -> Config:
-        return self._space.sample(1, seed=self._rng)[0]
-
-    def tell(self, config: Config, value: float) -> None:
-        pass
-
-
-SEARCHES: Mapping[str, Callable[[History, np.random.Generator], Search]] = {
-    RANDOM: lambda others, rng: RandomSearch(others.space, rng),
-    COLD: lambda others, rng: Optimizer(others.space, n_init=5, seed=int(rng.integers(2**32))),
-    LEARNED: lambda others, rng: Optimizer(others.space, history=others, n_init=5, seed=int(rng.integers(2**32))),
-}
+HISTORY, MODEL = "svm", "a support vector machine"  # what is tuned
+MOST_TASKS = 60  # keeps the demo under two minutes
+N_INIT = 5
+DRAWS = 20  # of random search, to average over
+RANDOM, COLD, TPE, LEARNED = "random search", "cold Gaussian process", "Optuna's TPE", "headstart"
+SHOWN = (1, 2, 3, 5, 10, 15, 20, 30, 50, 100)  # rows of the table
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """The curves of the searches: for each, the best error after every trial, (repeats, trials)."""
+    """For each search, the distance to the best configuration of every task after each trial, (tasks, trials)."""
 
-    task: str
-    others: History
+    history: str
+    past_tasks: int
+    tasks: list[str]
     curves: Mapping[str, Array]
     seed: int
-    best_config: Config
-    best_error: float
 
     @property
     def means(self) -> dict[str, Array]:
-        """The mean curve of each search over the repeats, (trials,)."""
+        """The mean curve of each search over the tasks, (trials,)."""
         return {name: curve.mean(axis=0) for name, curve in self.curves.items()}
 
     @property
-    def shape(self) -> tuple[int, int]:
-        """The numbers of repeats and trials."""
-        repeats, trials = next(iter(self.curves.values())).shape
-        return repeats, trials
+    def trials(self) -> int:
+        return len(next(iter(self.means.values())))
+
+    @property
+    def needed(self) -> dict[str, int | None]:
+        """The trials after which each search is where random search ends; None: not within these trials."""
+        goal = self.means[RANDOM][-1] + 1e-12
+        reached = {name: np.flatnonzero(curve <= goal) for name, curve in self.means.items()}
+        return {name: int(places[0]) + 1 if len(places) else None for name, places in reached.items()}
+
+
+# -- searching -------------------------------------------------------------------------------------------------
+
+
+def run(
+    *, tasks: int = MOST_TASKS, trials: int = 20, seed: int = 0, jobs: int = -1, history: History | None = None
+) -> Outcome:
+    """Leave out up to `tasks` tasks of the history (by default the shipped one), each in turn, and tune them."""
+    from joblib import Parallel, delayed
+
+    tasks, trials, seed = whole("tasks", tasks, 1), whole("trials", trials, 1), whole("seed", seed, 0)
+    history = library.load(HISTORY) if history is None else history
+    if len(history) < 3:
+        raise ArgumentError(f"leaving one task out needs at least 3 tasks, but the history has {len(history)}")
+    places = np.linspace(0, len(history) - 1, min(tasks, len(history))).round().astype(int)
+    names = [history.tasks[i] for i in places]
+    work = Parallel(n_jobs=jobs, return_as="generator")(delayed(left_out)(history, t, trials, seed) for t in names)
+    found = list(track(work, total=len(names), label="leaving out data sets"))
+    curves = {name: np.array([one[name] for one in found]) for name in found[0]}
+    return Outcome(HISTORY, len(history) - 1, names, curves, seed)
 
 
 @one_thread
-def run(
-    task: str = "wdbc", *, trials: int = 20, repeats: int = 10, seed: int = 0, history: History | None = None
-) -> Outcome:
-    """Leave `task` out of the history (by default the shipped `svm`) and tune it with every search."""
-    trials, repeats, seed = whole("trials", trials, 1), whole("repeats", repeats, 1), whole("seed", seed, 0)
-    history = library.load("svm") if history is None else history
-    if task not in history.tasks:
-        known = ", ".join(history.tasks)
-        raise ArgumentError(f"the history has no task {task!r}{closest(task, history.tasks)} (choose from: {known})")
-    others = history.drop(task)
-    objective = Objective(svm.split(datasets.load(task)))
-    curves = {name: np.empty((repeats, trials)) for name in SEARCHES}
-    with Progress(len(SEARCHES) * repeats * trials, "training") as progress:
-        for repeat, stream in enumerate(np.random.SeedSequence(seed).spawn(repeats)):
-            for name, search in SEARCHES.items():
-                rng = np.random.default_rng(stream)
-                curves[name][repeat] = best_so_far(search(others, rng), objective, trials, progress)
-    best = min(objective.results, key=lambda result: result[1])
-    return Outcome(task, others, curves, seed, *best)
+def left_out(history: History, task: str, trials: int, seed: int) -> dict[str, Array]:
+    """The curve of every search on one task, which only headstart tunes with the history of the others."""
+    from headstart.adapters.optuna.tables import tpe
+
+    new = LeftOut(history, task, key(task, seed))
+    rng = np.random.default_rng(new.seed)
+    drawn = [new.table.random(trials, rng) for _ in range(DRAWS)]
+    places = {
+        TPE: tpe(new.table, trials, seed=new.seed),
+        COLD: new.go_on(drawn[0][:N_INIT], "gp", trials),
+        LEARNED: new.search("auto", N_INIT, "auto", trials),
+    }
+    curves = {name: distances(history[task], tried, trials) for name, tried in places.items()}
+    return {RANDOM: np.mean([distances(history[task], tried, trials) for tried in drawn], axis=0), **curves}
 
 
-class Objective:
-    """The test error of a support vector machine on one data set. Each configuration is trained only once."""
-
-    def __init__(self, part: svm.Split) -> None:
-        self._part = part
-        self.results: list[tuple[Config, float]] = []
-
-    def __call__(self, config: Config) -> float:
-        for known, error in self.results:
-            if known == config:
-                return error
-        error, _ = svm.evaluate(self._part, config)
-        self.results.append((config, error))
-        return error
+def key(task: str, seed: int) -> int:
+    """The seed of the searches on one task."""
+    return crc32(f"{seed} {task}".encode())
 
 
-def best_so_far(search: Search, objective: Callable[[Config], float], trials: int, progress: Progress) -> Array:
-    """The curve of one search: its best value after 1, 2, … trials."""
-    values = np.empty(trials)
-    for trial in range(trials):
-        config = search.ask()
-        values[trial] = objective(config)
-        search.tell(config, values[trial])
-        progress.advance()
-    return np.minimum.accumulate(values)
-
-
-# -- showing the outcome -------------------------------------------------------------------------------------
+# -- showing the outcome ---------------------------------------------------------------------------------------
 
 
 def table(outcome: Outcome) -> str:
-    """The curves side by side, and the verdict."""
-    means, (repeats, _) = outcome.means, outcome.shape
-    lines = [
-        f"An SVM on {outcome.task}, tuned with a history of {len(outcome.others)} other data sets.",
-        f"Test error of the best so far, mean of {repeats} repeats:",
-        "",
-        "trials" + "".join(f"{name:>16}" for name in means),
+    """The mean curves side by side, and the verdict."""
+    means = outcome.means
+    rows = [
+        [str(t), *(f"{curve[t - 1]:.1%}" for curve in means.values())]
+        for t in sorted({*(t for t in SHOWN if t < outcome.trials), outcome.trials})
     ]
-    for trial, row in enumerate(zip(*means.values(), strict=True), start=1):
-        lines.append(f"{trial:6}" + "".join(f"{value:16.4f}" for value in row))
-    return "\n".join([*lines, "", verdict(means[COLD], means[LEARNED])])
+    heading = (
+        f"Tuning {MODEL} on {len(outcome.tasks)} data sets, each as if it were new.\n"
+        "Distance of the best result so far to the best possible one, in percent of the data set's range (mean):"
+    )
+    return f"{heading}\n\n{text_table(['trials', *means], rows)}\n\n{verdict(outcome)}"
 
 
-def verdict(cold: Array, learned: Array) -> str:
-    """How many trials the learned start needs to match the cold one."""
-    reached = np.flatnonzero(learned <= cold[-1])
-    if not len(reached):
-        return f"After {len(cold)} trials the cold start is ahead: {cold[-1]:.4f} against {learned[-1]:.4f}."
-    trials = "1 trial" if reached[0] == 0 else f"{reached[0] + 1} trials"
-    return f"The learned start needs {trials} to match the cold start after {len(cold)}: {cold[-1]:.4f}."
+def verdict(outcome: Outcome) -> str:
+    """The trials that headstart saves, in one sentence."""
+    needed, trials = outcome.needed, outcome.trials
+    ours, cold, tpe = (needed[name] for name in (LEARNED, COLD, TPE))
+    if ours is None:
+        return f"After {trials} trials random search is ahead of headstart."
+    never = f"more than {trials}"
+    return (
+        f"headstart needs {counted(ours, 'trial')} to come as close to the best as random search does in {trials} "
+        f"(a cold Gaussian process needs {cold or never}, Optuna's TPE {tpe or never}): "
+        f"it saves {trials - ours} of {trials} trials."
+    )
 
 
 def as_json(outcome: Outcome) -> dict[str, Any]:
     """The outcome as JSON."""
-    repeats, trials = outcome.shape
     return {
-        "task": outcome.task,
-        "past_tasks": len(outcome.others),
-        "trials": trials,
-        "repeats": repeats,
+        "history": outcome.history,
+        "past_tasks": outcome.past_tasks,
+        "tasks": outcome.tasks,
+        "trials": outcome.trials,
         "seed": outcome.seed,
         "curves": {name: curve.tolist() for name, curve in outcome.means.items()},
-        "best_config": outcome.best_config,
-        "best_error": outcome.best_error,
+        "needed": outcome.needed,
+        "summary": verdict(outcome),
     }
 
 
 def draw(outcome: Outcome, path: Path) -> None:
-    """Draw the mean curves, each with a band of one standard error."""
-    repeats, trials = outcome.shape
-    x = np.arange(1, trials + 1)
+    """Draw the mean curves with a band of one standard error, and the trials that are saved."""
+    n, x = len(outcome.tasks), np.arange(1, outcome.trials + 1)
     lines = [
-        figures.Curve(name, x, curve.mean(axis=0), curve.std(axis=0) / np.sqrt(repeats))
+        figures.Curve(name, x, 100 * curve.mean(axis=0), 100 * curve.std(axis=0) / np.sqrt(n))
         for name, curve in outcome.curves.items()
     ]
-    with figures.canvas(path, size=(7, 4.2)) as (axes,):
+    with figures.canvas(path, size=(6.8, 4.2)) as (axes,):
         figures.curves(
             axes,
             lines,
-            title=f"Tuning an SVM on {outcome.task} with a history of {len(outcome.others)} other data sets",
+            title=f"Tuning {MODEL} on {n} new data sets",
             x="trials",
-            y=f"test error of the best so far\n(mean of {repeats} repeats ± 1 standard error)",
+            y="distance to the best configuration\n(% of the range; mean ± standard error)",
+            log=True,
         )
-        axes.set_ylim(bottom=0)
+        ours = outcome.needed[LEARNED]
+        if ours is not None and ours < outcome.trials:
+            saved = f"{outcome.trials - ours} of {outcome.trials} trials saved"
+            figures.span(axes, ours, outcome.trials, 100 * outcome.means[RANDOM][-1], saved)

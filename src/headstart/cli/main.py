@@ -11,10 +11,11 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO, cast
 
 from headstart import __version__
-from headstart._support.wording import printable
+from headstart._support.wording import closest, counted, printable
 from headstart.cli import commands, research, shipped
 from headstart.cli.options import option_names
 from headstart.cli.terminal import Escaped
@@ -40,11 +41,35 @@ COMMANDS: tuple[Callable[[Commands], None], ...] = (
 
 
 class Parser(argparse.ArgumentParser):
-    """Reports an error in one line, without the usage."""
+    """Reports an error in one line, without the usage, and asks what was meant."""
 
     def error(self, message: str) -> NoReturn:
         fail(f"{message} (see {self.prog} --help)")
         sys.exit(2)
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """As in argparse, with the name that comes closest."""
+        if action.choices is None or value in action.choices:
+            return
+        names = [str(choice) for choice in action.choices]
+        place = f"{action.option_strings[0]}: " if action.option_strings else ""
+        command = "command " if isinstance(action, argparse._SubParsersAction) else ""
+        choices = f"{closest(value, names)} (choose from: {', '.join(names)})"
+        self.error(f"{place}there is no {command}{value!r}{choices}")
+
+    def has_option(self, text: str) -> bool:
+        """Whether an argument is an option, which may be abbreviated."""
+        flag = text.partition("=")[0]
+        return any(known.startswith(flag) for known in self._option_string_actions)
+
+    def reject_unknown(self, unknown: Sequence[str]) -> NoReturn:
+        """The error about arguments that nothing takes."""
+        option = next((text.partition("=")[0] for text in unknown if text.startswith("-")), None)
+        if option is None:
+            self.error(f"{counted(len(unknown), 'argument')} too many: {' '.join(unknown)}")
+        known = {flag.lstrip("-"): flag for action in self._actions for flag in action.option_strings}
+        near = get_close_matches(option.lstrip("-"), known, n=1)
+        self.error(f"there is no option {option}" + "".join(f"; did you mean {known[name]}?" for name in near))
 
 
 class Completion(argparse.Action):
@@ -60,9 +85,9 @@ class Completion(argparse.Action):
         sys.exit(0)
 
 
-def parser() -> argparse.ArgumentParser:
+def parser() -> Parser:
     """The parser of the whole command line."""
-    top: argparse.ArgumentParser = Parser(
+    top = Parser(
         prog="headstart",
         description="Start every hyperparameter search from what the earlier ones learned.",
         epilog="Every command has its own --help with an example.",
@@ -71,7 +96,7 @@ def parser() -> argparse.ArgumentParser:
     top.add_argument(
         "--completion", choices=["bash", "zsh", "tcsh"], action=Completion, help="print a completion script"
     )
-    parsers: Commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    parsers = cast("Commands", top.add_subparsers(title="commands", metavar="COMMAND", required=True))
     for add in COMMANDS:
         add(parsers)
     return top
@@ -103,9 +128,13 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def run(argv: Sequence[str] | None) -> int:
     """Parse the command line and run the command; the errors of headstart become one line."""
-    args, unknown = parser().parse_known_args(argv)
+    top = parser()
+    given = list(sys.argv[1:] if argv is None else argv)
+    if given and given[0].startswith("-") and not top.has_option(given[0]):
+        top.reject_unknown(given[:1])
+    args, unknown = top.parse_known_args(given)
     if unknown:
-        args.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
+        args.parser.reject_unknown(unknown)
     try:
         with redirect_stdout(cast(TextIO, Escaped(sys.stdout))):
             code: int | None = args.run(args)

@@ -204,7 +204,28 @@ def add_data(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--features", type=Path, metavar="CSV", help="the new data set, for methods that use its meta-features"
     )
+    parser.add_argument(
+        "--model",
+        type=Path,
+        metavar="NPZ",
+        help="start from the data sets nearest to it by this learned distance, which `headstart build metric` wrote; "
+        "--features is then a table or an array of images (.npy)",
+    )
     parser.add_argument("--target", metavar="COLUMN", help="column of that file to predict")
+
+
+def by_model(args: argparse.Namespace) -> tuple[History, str, dict[str, float]]:
+    """The history with embeddings, the method, and the embedding of the new data set, by the model of `--model`."""
+    from headstart.datasets.embedding import embed
+    from headstart.datasets.folders import read_data
+    from headstart.datasets.siamese import Model
+
+    if args.features is None:
+        raise ArgumentError("--model compares data sets; name the file of the new one with --features")
+    data = read_data(args.features, args.target)
+    model = Model.load(args.model)
+    method = "metric" if args.method == args.parser.get_default("method") else args.method
+    return model.describe(history_of(args)), method, embed(model, data.X, data.y)
 
 
 def data_features(args: argparse.Namespace) -> dict[str, float] | None:

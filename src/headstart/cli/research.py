@@ -12,6 +12,7 @@ from headstart._support.wording import counted
 from headstart.cli.options import (
     READING,
     add_jobs,
+    add_json,
     add_number,
     add_out,
     add_reading,
@@ -42,7 +43,18 @@ def build(commands: Commands) -> None:
         help=f"the history to build ({', '.join(['svm, adaboost, resnet', *MODELS])}), or metric for the distance",
     )
     parser.add_argument(
-        "--history", metavar="NAME", help="metric: the history whose data sets to learn from (default: svm)"
+        "--history",
+        metavar="NAME",
+        help="metric: the history whose data sets to learn from, or its file (default: svm)",
+    )
+    parser.add_argument(
+        "--data",
+        type=Path,
+        metavar="DIR",
+        help="metric: the history's data sets, one file per task: tables (.csv, .tsv, .parquet) or images (.npy)",
+    )
+    parser.add_argument(
+        "--target", metavar="COLUMN", help="metric: column of the tables that holds the classes (default: the last one)"
     )
     add_out(parser, "file to write (default: NAME.parquet, metric.npz)")
     add_jobs(parser, -1)
@@ -50,6 +62,7 @@ def build(commands: Commands) -> None:
         "--work", type=Path, metavar="DIR", help="folder of finished parts, to resume from (default: next to PATH)"
     )
     parser.add_argument("--only", nargs="+", metavar="NAME", help="use only these data sets")
+    add_json(parser, "what was built")
     add_seed(parser)
     parser.set_defaults(run=run_build)
 
@@ -60,15 +73,22 @@ def run_build(args: argparse.Namespace) -> None:
     module = builder(args.what)
     if args.what == "metric":
         out = args.out or Path("metric.npz")
-        model = module.build(out, history=args.history or "svm", seed=args.seed, work=args.work, only=args.only)
-        print(f"wrote {out}: {len(model.embeddings)} data sets, held-out loss {model.curve.held_out.min():.3f}")
+        of = {"history": args.history or "svm", "data": args.data, "target": args.target}
+        model = module.build(out, **of, seed=args.seed, work=args.work, only=args.only)
+        count, loss = len(model.embeddings), float(model.curve.held_out.min())
+        facts = {"path": str(out), "data_sets": count, "held_out_loss": loss}
+        print(json.dumps(facts) if args.json else f"wrote {out}: {count} data sets, held-out loss {loss:.3f}")
         return
-    reject(args, f"is for metric, not for {args.what}", "history")
+    reject(args, f"is for metric, not for {args.what}", "history", "data", "target")
     out = args.out or Path(f"{args.what}.parquet")
     if out.suffix != ".parquet":
         raise ArgumentError(f"{out} must end in .parquet")
     history = module.build(out, seed=args.seed, jobs=args.jobs, work=args.work, only=args.only)
-    print(f"wrote {out}: {counted(len(history), 'task')}, {counted(sum(map(len, history)), 'evaluation')}")
+    evaluations = sum(map(len, history))
+    if args.json:
+        print(json.dumps({"path": str(out), "tasks": history.tasks, "evaluations": evaluations}))
+    else:
+        print(f"wrote {out}: {counted(len(history), 'task')}, {counted(evaluations, 'evaluation')}")
 
 
 def reproduce(commands: Commands) -> None:
@@ -91,12 +111,19 @@ def reproduce(commands: Commands) -> None:
         "--repetitions",
         type=at_least(1),
         metavar="N",
-        help="repetitions of leave-one-out (default: 10, similarities 3; more for random starts)",
+        help="repetitions of leave-one-out (default: 10; more for random starts)",
+    )
+    parser.add_argument(
+        "--starts",
+        nargs="*",
+        metavar="NAME",
+        help="initializations: only Fig. 1, and only these starts (without names: all of them)",
     )
     parser.add_argument(
         "--results", nargs="+", type=Path, metavar="DIR", help="claims: folders that `headstart reproduce` wrote"
     )
     add_jobs(parser, -1)
+    add_json(parser, "the files that were written")
     add_seed(parser)
     parser.set_defaults(run=run_reproduce)
 
@@ -105,10 +132,10 @@ def run_reproduce(args: argparse.Namespace) -> None:
     if args.paper == "claims":
         from headstart.papers import claims
 
-        reject(args, "does not apply to claims", "history", "quick", "repetitions", "seed", *READING)
+        reject(args, "does not apply to claims", "history", "quick", "repetitions", "seed", "starts", *READING)
         out = args.out or Path("claims.md")
         claims.write(args.results or [], out)
-        print(f"The page is in {out}, its figures are in {claims.draw(args.results, out)}.")
+        show_written(args, out, f"The page is in {out}, its figures are in {claims.draw(args.results, out)}.")
         return
     reject(args, f"is for claims, not for {args.paper}", "results")
     common = {"seed": args.seed, "quick": args.quick, "jobs": args.jobs, "progress": True}
@@ -116,32 +143,46 @@ def run_reproduce(args: argparse.Namespace) -> None:
     if args.paper == "siamese":
         from headstart.papers import tables
 
-        reject(args, "does not apply to siamese", "history", "repetitions", *READING)
+        reject(args, "does not apply to siamese", "history", "repetitions", "starts", *READING)
         out = args.out or Path("siamese")
         found = paper.run(out, **common)
         tables.aggregate_siamese(found, out, seed=args.seed, quick=args.quick)
-        print(f"{paper.text(found)}\n\nTables and figures are in {out}.")
+        show_written(args, out, f"{paper.text(found)}\n\nTables and figures are in {out}.")
         return
     from headstart.papers.runs import history_named
 
     given = args.history or "svm"
     history, name = history_named(given, reading(args))
     out = args.out or Path(f"{args.paper}-{Path(given).stem}")
-    print(paper.run(history, out, name=name, repetitions=args.repetitions, **common))
+    if args.paper == "initializations":
+        common["starts"] = args.starts
+    else:
+        reject(args, f"is for initializations, not for {args.paper}", "starts")
+    show_written(args, out, paper.run(history, out, name=name, repetitions=args.repetitions, **common))
+
+
+def show_written(args: argparse.Namespace, out: Path, text: str) -> None:
+    """The text, or the files that were written as JSON."""
+    if not args.json:
+        print(text)
+        return
+    files = sorted(str(path) for path in out.rglob("*") if path.is_file()) if out.is_dir() else [str(out)]
+    print(json.dumps({"paper": args.paper, "path": str(out), "files": files, "summary": text}, indent=2))
 
 
 def demo(commands: Commands) -> None:
     parser = command(
         commands,
         "demo",
-        "tune a model on a data set that is left out of the history: learned start against random search",
-        "headstart demo --task wine --out wine.png",
+        "tune a model on data sets that are left out of a shipped history, each in turn: headstart against random "
+        "search, a Gaussian process and TPE",
+        "headstart demo --out demo.png",
     )
-    parser.add_argument("--task", default="wdbc", metavar="NAME", help="the data set to leave out (default: wdbc)")
+    add_number(parser, "--tasks", 60, "data sets to leave out, at most")
     add_number(parser, "--trials", 20, "trials of each search")
-    add_number(parser, "--repeats", 10, "repetitions of each search, to average over")
     add_out(parser, "picture to write (default: demo.png)")
-    parser.add_argument("--json", action="store_true", help="print JSON instead of the table")
+    add_jobs(parser, -1)
+    add_json(parser, "the curves")
     add_seed(parser)
     parser.set_defaults(run=run_demo)
 
@@ -153,7 +194,7 @@ def run_demo(args: argparse.Namespace) -> None:
     out = args.out or (None if args.json else Path("demo.png"))
     if out:
         figures.check(out)
-    outcome = demo.run(args.task, trials=args.trials, repeats=args.repeats, seed=args.seed)
+    outcome = demo.run(tasks=args.tasks, trials=args.trials, seed=args.seed, jobs=args.jobs)
     if out:
         demo.draw(outcome, out)
     print(json.dumps(demo.as_json(outcome), indent=2) if args.json else demo.table(outcome))

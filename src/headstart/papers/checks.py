@@ -1,18 +1,19 @@
 """Claims checked against the tables of `headstart reproduce`.
 
 A claim is a list of comparisons of two lines of a figure after some numbers of trials. Comparisons are paired by task,
-so that the standard error is that of the difference. A difference of two standard errors or more is significant.
+so that the standard error is that of the difference. A difference is tested by Student's t with n − 1 degrees of
+freedom for n tasks (Welch's for differences that are not paired). All comparisons of a claim on one history are
+corrected together by Holm's method, which keeps the probability of any false one below the level.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import hypot
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from headstart._support.files import read_json
@@ -22,7 +23,8 @@ from headstart.papers.tables import DISTANCE, RANK
 
 BETTER, NO_BETTER, AS_GOOD = "better", "no better", "as good"
 HOLDS, TENDS, OPEN, PARTLY, FAILS = "holds", "tends to hold", "not decided", "holds in part", "does not hold"
-SIGNIFICANT = 2.0  # standard errors
+UNTOUCHED = "not contradicted"
+LEVEL = 0.05  # of the corrected p-value at which a difference is significant
 NBSP = "\N{NO-BREAK SPACE}"
 
 
@@ -54,13 +56,20 @@ class Compare:
 class Claim:
     """A sentence of a paper, where the paper makes it, how to check it, and the reason to give if it fails.
 
-    All checks of a claim are made after the same numbers of trials.
+    All checks of a claim are made after the same numbers of trials. only: the claim is made for histories whose names
+    begin with this, and is not checked on others.
     """
 
     text: str
     where: str
     checks: tuple[Compare, ...]
     why: str = ""
+    only: str = ""
+
+    @property
+    def is_weak(self) -> bool:
+        """Whether it claims no difference, which few data are enough not to contradict."""
+        return all(check.kind != BETTER for check in self.checks)
 
     @property
     def at(self) -> tuple[int, ...]:
@@ -69,28 +78,40 @@ class Claim:
 
 @dataclass(frozen=True)
 class Found:
-    """One comparison in numbers: the difference of the two means and its standard error."""
+    """One comparison in numbers: the difference of the two means, its standard error and degrees of freedom.
+
+    n: how many tasks it rests on. corrected: the p-value, corrected for the other comparisons of the claim.
+    """
 
     check: Compare
     trial: int
     difference: float
     se: float
+    df: float
+    n: int
+    corrected: float | None = None
 
     @property
-    def significance(self) -> float:
-        """The difference in standard errors; below 0: the first is better."""
-        if self.se > 0:
-            return self.difference / self.se
-        return 0.0 if self.difference == 0 else np.copysign(np.inf, self.difference)
+    def p(self) -> float:
+        """The two-sided p-value of no difference, by Student's t."""
+        from scipy.stats import t
+
+        if self.df < 1 or self.difference == 0:
+            return 1.0
+        return float(2 * t.sf(abs(self.difference) / self.se, self.df)) if self.se > 0 else 0.0
+
+    @property
+    def significant(self) -> bool:
+        return (self.p if self.corrected is None else self.corrected) <= LEVEL
 
     @property
     def verdict(self) -> str:
         """Whether this comparison holds, fails, or is open because the difference is not significant."""
         if self.check.kind == AS_GOOD:
-            return HOLDS if abs(self.significance) < SIGNIFICANT else FAILS
+            return FAILS if self.significant else HOLDS
         if self.check.kind == NO_BETTER:
-            return HOLDS if self.significance > -SIGNIFICANT else FAILS
-        if abs(self.significance) < SIGNIFICANT:
+            return FAILS if self.significant and self.difference < 0 else HOLDS
+        if not self.significant:
             return OPEN
         return HOLDS if self.difference < 0 else FAILS
 
@@ -99,7 +120,24 @@ class Found:
         digits = decimals(self.check.measure)
         gap = f"{self.difference:+.{digits}f}".replace("0.", ".", 1).replace("-", "−")
         text = f"{gap}{NBSP}±{NBSP}{number(self.se, digits)}"
-        return f"**{text}**" if abs(self.significance) >= SIGNIFICANT else text
+        return f"**{text}**" if self.significant else text
+
+
+def holm(found: Sequence[Found]) -> list[Found]:
+    """The same comparisons with p-values corrected by Holm's step-down method (Holm 1979)."""
+    m, lowest, corrected = len(found), 0.0, [1.0] * len(found)
+    for step, i in enumerate(sorted(range(m), key=lambda i: found[i].p)):
+        lowest = max(lowest, min(1.0, (m - step) * found[i].p))
+        corrected[i] = lowest
+    return [replace(one, corrected=p) for one, p in zip(found, corrected, strict=True)]
+
+
+def welch(a: tuple[float, int], b: tuple[float, int]) -> float:
+    """Degrees of freedom of a difference of two means that are not paired, from (standard error, n) of each."""
+    (s, n), (t, m) = a, b
+    if s == t == 0 or min(n, m) < 2:
+        return float(min(n, m) - 1)
+    return (s**2 + t**2) ** 2 / (s**4 / (n - 1) + t**4 / (m - 1))
 
 
 def figure_name(figure: str) -> str:
@@ -158,6 +196,14 @@ class Results:
         found = (how(check, trial) for trial in check.at)
         return [one for one in found if one is not None]
 
+    def check(self, claim: Claim) -> list[list[Found]]:
+        """All comparisons of a claim, check by check, corrected together; empty if the claim is not about this."""
+        if not self.history.startswith(claim.only):
+            return []
+        parts = [self.find(check) for check in claim.checks]
+        together = iter(holm([one for part in parts for one in part]))
+        return [[next(together) for _ in part] for part in parts]
+
     def _paired(self, check: Compare, trial: int, figure: str | None = None) -> Found | None:
         here = self.contrasts
         here = here[
@@ -167,14 +213,17 @@ class Results:
             row = here[(here["first"] == a) & (here["second"] == b)]
             if len(row):
                 gap, se = float(row["difference"].iloc[0]), float(row["se"].iloc[0])
-                return Found(check, trial, sign * gap, se)
+                n = self.tasks(figure or check.figure, check.measure, a)
+                return Found(check, trial, sign * gap, se, n - 1, n)
         return None
 
     def _more(self, check: Compare, trial: int) -> Found | None:
         here, there = self._paired(check, trial), self._paired(check, trial, check.than)
         if here is None or there is None:
             return None
-        return Found(check, trial, here.difference - there.difference, hypot(here.se, there.se))
+        df = welch((here.se, here.n), (there.se, there.n))
+        gap = here.difference - there.difference
+        return Found(check, trial, gap, hypot(here.se, there.se), df, min(here.n, there.n))
 
     def _unpaired(self, check: Compare, trial: int) -> Found | None:
         assert check.later is not None
@@ -182,7 +231,17 @@ class Results:
         second = self.mean(check.later[0], check.measure, check.second, check.later[1])
         if first is None or second is None:
             return None
-        return Found(check, trial, first[0] - second[0], hypot(first[1], second[1]))
+        n, m = (
+            self.tasks(check.figure, check.measure, check.first),
+            self.tasks(check.later[0], check.measure, check.second),
+        )
+        df = welch((first[1], n), (second[1], m))
+        return Found(check, trial, first[0] - second[0], hypot(first[1], second[1]), df, min(n, m))
+
+    def tasks(self, figure: str, measure: str, line: str) -> int:
+        """How many tasks a line of a figure is about."""
+        s = self.summary
+        return int(s[(s["figure"] == figure) & (s["measure"] == measure) & (s["line"] == line)]["tasks"].iloc[0])
 
     def mean(self, figure: str, measure: str, line: str, trial: int) -> tuple[float, float] | None:
         """The mean of a line of a figure and its standard error; None: not run."""

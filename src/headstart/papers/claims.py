@@ -13,8 +13,23 @@ from headstart._support.files import replacing
 from headstart._support.wording import markdown
 from headstart.errors import ArgumentError
 from headstart.papers import initializations, similarities, tables
-from headstart.papers.checks import FAILS, NBSP, PARTLY, Claim, Results, decimals, figure_name, number, verdict
-from headstart.papers.published import PAPERS
+from headstart.papers.checks import (
+    FAILS,
+    HOLDS,
+    LEVEL,
+    NBSP,
+    OPEN,
+    PARTLY,
+    TENDS,
+    UNTOUCHED,
+    Claim,
+    Results,
+    decimals,
+    figure_name,
+    number,
+    verdict,
+)
+from headstart.papers.published import PAPERS, REMARKS
 from headstart.papers.tables import DISTANCE, RANK
 
 
@@ -51,10 +66,10 @@ def read(results: Sequence[Path]) -> list[Results]:
 
 def page(everything: Sequence[Results], pictures: str) -> str:
     """The whole page as Markdown. pictures: the folder of its figures."""
-    parts = [INTRODUCTION]
+    by_paper = {paper: [one for one in everything if one.paper == paper] for paper in PAPERS}
+    parts = [INTRODUCTION, "## In short", *(_in_short(paper, by_paper[paper]) for paper in PAPERS), READING]
     for paper, (title, claims) in PAPERS.items():
-        results = [one for one in everything if one.paper == paper]
-        parts += [f"## {title}", *_section(results, claims, pictures)]
+        parts += [f"## {title}", REMARKS[paper], *_section(by_paper[paper], claims, pictures)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -66,13 +81,17 @@ hide:
 
 # The papers' claims and what we find
 
-*This page is generated: `make claims` reads the tables in `benchmarks/papers`, which `headstart reproduce` wrote.*
+*This page is generated: `make claims` reads the tables in `benchmarks/papers`, which `headstart reproduce` wrote.*"""
 
-Below each verdict are the differences it rests on, one for each number of trials that the claim names. A difference is
-between two means over the left-out data sets (of ADTM, unless stated otherwise), ± its standard error, paired over data
-sets. Less is better, so a negative difference favours the first. A difference of at least two standard errors counts as
-significant and is **bold**; with no true difference, about 1 in 20 would still look significant. Figures and means
-follow each table.
+READING = f"""## How to read this page
+
+The tables give a verdict for each claim and each collection of data sets. The differences that it rests on are folded
+below: one for each comparison and number of trials that the claim names. A difference is between two means over the n
+left-out data sets (of ADTM, unless stated otherwise), ± its standard error, paired over data sets. Less is better, so
+a negative difference favours the first. Differences are tested by Student's t with n − 1 degrees of freedom (Welch's
+where they are not paired). The comparisons of a cell are corrected together by Holm's method, at a level of
+{LEVEL:.0%}; those that are significant are **bold**. Different cells are not corrected for each other: with no true
+difference anywhere, about 1 cell in 20 would still have a significant one.
 
 | verdict | comparisons in the cell |
 | --- | --- |
@@ -81,14 +100,10 @@ follow each table.
 | holds in part | some are as claimed, others are opposite, both significantly |
 | does not hold | at least half are significant in the opposite direction; none is significant as claimed |
 | not decided | anything else: these data sets and repetitions cannot decide |
+| not contradicted | the claim is that there is *no* difference (or none in favour), and none is significant |
 
-A claim that something is *no better* or *as good* holds if no difference in its favour (or none at all) is significant,
-and holds in part if that is true of some comparisons only. This is weak evidence: with few data sets, few differences
-are significant. A reason is given only if it was measured or follows from the method; otherwise the table says *not
-investigated*.
-
-LI and aLI are headstart's `li` and `ali`, with the correct gradient and weights. Their printed forms are at the end of
-the paper's table, which shows what the corrections are worth."""
+That a claim of no difference is not contradicted is weak evidence: with few data sets, few differences are significant.
+A reason is given only if it was measured or follows from the method; otherwise the table says *not investigated*."""
 
 
 UNKNOWN = "not investigated"
@@ -98,17 +113,63 @@ FIGURES = {"initializations": (initializations.draw, 6), "similarities": (simila
 AUTHORS = "the authors' data"  # part of the titles of the authors' histories
 
 
+MIXED, SOMEWHERE, NOTHING = "depends on the data", "holds on some data", "not run"
+NOT_CLAIMED = "not claimed"
+KINDS = {  # the groups of the summary, and the overall verdicts in each
+    "Holds or tends to hold": (HOLDS, TENDS),
+    "Holds or tends to hold on some of the data, and is not decided on the rest": (SOMEWHERE,),
+    "Holds in part, or depends on the data": (MIXED,),
+    "Does not hold": (FAILS,),
+    "Not contradicted (a claim of no difference)": (UNTOUCHED,),
+    "We do not know": (OPEN, NOTHING),
+}
+
+
+def _in_short(paper: str, results: Sequence[Results]) -> str:
+    """Which claims of a paper hold, over all collections of data sets, in a line for each group."""
+    title, claims = PAPERS[paper]
+    groups: dict[str, list[str]] = {kind: [] for kind in KINDS}
+    for claim in claims:
+        word = overall([_verdict(claim, one) for one in results])
+        groups[next(kind for kind, words in KINDS.items() if word in words)].append(claim.text)
+    lines = [f"- **{kind}:** {'; '.join(texts)}." for kind, texts in groups.items() if texts]
+    notes = dict.fromkeys(str(one.about["note"]) for one in results if "note" in one.about)
+    lines += [f"- *But {note}.*" for note in notes]
+    return "\n".join([f"**{title}**", "", *lines])
+
+
+def overall(verdicts: Sequence[str]) -> str:
+    """One verdict over several collections of data sets."""
+    words = {word for word in verdicts if word not in (NOTHING, NOT_CLAIMED)}
+    clear = words - {OPEN}
+    if not words:
+        return NOTHING
+    if not clear:
+        return OPEN
+    if clear <= {HOLDS, TENDS}:
+        return SOMEWHERE if OPEN in words else HOLDS if clear == {HOLDS} else TENDS
+    return clear.pop() if len(clear) == 1 and clear != {PARTLY} else MIXED
+
+
 def _section(results: Sequence[Results], claims: Sequence[Claim], pictures: str) -> list[str]:
-    """The runs, one row per claim, the figures, and the means of all lines that the claims are about."""
+    """The runs, one row per claim, the figures, and folded: all differences, and the means of all lines compared."""
     if not results:
         return ["No results yet."]
-    rows = [["claim", *(markdown(one.history) for one in results), "why not"]]
+    names = [markdown(one.history) for one in results]
+    rows, details = [["claim", *names, "why not"]], [["claim", *names]]
     for claim in claims:
         verdicts = [_verdict(claim, one) for one in results]
         failed = any(word in (FAILS, PARTLY) for word in verdicts)
-        cells = [_cell(claim, one, word) for one, word in zip(results, verdicts, strict=True)]
-        rows.append([_sentence(claim), *cells, (claim.why or UNKNOWN) if failed else ""])
-    return ["\n".join(map(_about, results)), _table(rows), *_pictures(results, pictures), *_means(results, claims)]
+        rows.append([_sentence(claim), *verdicts, (claim.why or UNKNOWN) if failed else ""])
+        details.append([_sentence(claim), *(_cell(claim, one) for one in results)])
+    numbers = _folded("All differences", [_table(details)])
+    means = _folded("All means", _means(results, claims))
+    return ["\n".join(map(_about, results)), _table(rows), numbers, *_pictures(results, pictures), means]
+
+
+def _folded(title: str, parts: Sequence[str]) -> str:
+    inside = "\n\n".join(parts)
+    return f'<details markdown="1">\n<summary>{title}</summary>\n\n{inside}\n\n</details>'
 
 
 def _sentence(claim: Claim) -> str:
@@ -117,19 +178,28 @@ def _sentence(claim: Claim) -> str:
     return f"{claim.text} ({where})"
 
 
-def _verdict(claim: Claim, one: Results) -> str | None:
-    found = [f for check in claim.checks for f in one.find(check)]
-    return verdict(found) if found else None
+def _verdict(claim: Claim, one: Results) -> str:
+    if not one.history.startswith(claim.only):
+        return NOT_CLAIMED
+    found = [f for part in one.check(claim) for f in part]
+    if not found:
+        return NOTHING
+    word = verdict(found)
+    return UNTOUCHED if word == HOLDS and claim.is_weak else word
 
 
-def _cell(claim: Claim, one: Results, word: str | None) -> str:
-    if word is None:
-        return "not run"
-    found = ((check, one.find(check)) for check in claim.checks)
+def _cell(claim: Claim, one: Results) -> str:
+    parts = [part for part in one.check(claim) if part]
+    if not parts:
+        return _verdict(claim, one)
     several = len({check.figure for check in claim.checks}) > 1
-    labels = {check: f"{figure_name(check.figure)}, {check}" if several else str(check) for check in claim.checks}
-    lines = [f"{labels[check]}: {BETWEEN.join(map(str, gaps))}" for check, gaps in found if gaps]
-    return "<br>".join([f"**{word}**", *lines])
+    lines = []
+    for part in parts:
+        check = part[0].check
+        label = f"{figure_name(check.figure)}, {check}" if several else str(check)
+        lines.append(f"{label}: {BETWEEN.join(map(str, part))}")
+    sizes = sorted({f.n for part in parts for f in part})
+    return "<br>".join([f"n{NBSP}={NBSP}{' or '.join(map(str, sizes))}", *lines])
 
 
 def _pictures(results: Sequence[Results], pictures: str) -> list[str]:
@@ -194,4 +264,6 @@ def _about(one: Results) -> str:
         text += f"would move no mean by more than about {number(worst, 3)} (one standard error)"
         if (share := _widened(s)) is not None:
             text += f" and narrow no band of No Init or RBI by more than {share:.0%}"
+    if note := one.about.get("note"):
+        text += f"; {note}"
     return text + ("; a quick run, so the numbers are rough." if one.about.get("quick") else ".")

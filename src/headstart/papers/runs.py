@@ -1,8 +1,11 @@
 """Leave-one-out runs by the papers' protocol, through the public interface: `Optimizer` with `candidates`.
 
-One task is left out. The searches see the other tasks on the coarse grid only, but may choose any configuration of the
-left-out task's own (fine) grid; a proposal off that grid is moved to the nearest configuration not tried yet. A run is
-kept as the order in which it tried configurations, so that every measure can be computed later.
+One task is left out. The searches see the other tasks (in the first paper, on the coarse grid only), but may choose any
+configuration of the left-out task's own (fine) grid; a proposal off that grid is moved to the nearest configuration not
+tried yet. A run is kept as the order in which it tried configurations, so that every measure can be computed later.
+
+No method tries a configuration twice, by the same two rules for all: a start from the best configurations of data sets
+goes on to the next data set, and a learned configuration that falls on a tried one is moved to the nearest that is not.
 
 A run depends on its seed alone, and the seed on the task, the repetition and the start: not on the order of the work,
 nor on where joblib does it.
@@ -12,7 +15,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -21,25 +24,19 @@ import numpy as np
 import pandas as pd
 
 from headstart._support.types import Array
-from headstart.errors import ArgumentError, ExhaustedError, FormatError, HeadstartError
-from headstart.history import Features, History, Reading
+from headstart.errors import ArgumentError, FormatError, HeadstartError
+from headstart.history import History, Reading
 from headstart.history.formats import authors
 from headstart.history.past import read_past, required
 from headstart.history.sources import read_adaboost, read_svm
 from headstart.library import pieces
-from headstart.search.proposal import best_candidate
 from headstart.search.replay import LeftOut, distances
-from headstart.strategies.base import Told
-from headstart.strategies.candidates import Candidates
-from headstart.surrogates.base import Acquisition, Model
-from headstart.surrogates.names import resolve_surrogate
-from headstart.transfer.models import TaskModels
 
 SURROGATES = {"GP": "gp", "RF": "rf", "SCoT": "scot", "MKLGP": "mklgp"}
 TRANSFER = ("SCoT", "MKLGP")  # learn from the history, so they can begin without a start
 START = "start"  # the key of the start's trials in a finished piece
 DEFAULT = Reading()
-VERSION = 2  # of the protocol; pieces of another version are not used
+VERSION = 3  # of the protocol; pieces of another version are not used
 
 
 def history_named(name: str, how: Reading = DEFAULT) -> tuple[History, str]:
@@ -103,40 +100,22 @@ class Arm:
         then = f", {'+'.join(self.surrogates)} to {self.trials}" if self.surrogates else ""
         return f"{self.method.name}, {self.n}{then}"
 
-
-@dataclass(frozen=True)
-class SurrogateStart:
-    """A strategy for a surrogate that learns from the history: the surrogate proposes from the first trial on."""
-
-    surrogate: Any
-
-    def begin(self, models: TaskModels, *, n: int, features: Features | None, rng: np.random.Generator) -> Proposals:
-        model = resolve_surrogate(self.surrogate).begin(models.space, models, features=features, rng=rng)
-        return Proposals(Candidates(models.space, models.candidates), model)
-
-
-@dataclass(frozen=True)
-class Proposals:
-    """The run of `SurrogateStart`."""
-
-    candidates: Candidates
-    model: Model
-
-    def ask(self, told: Told) -> Array:
-        space, known = self.candidates.space, told.known
-        posterior = self.model.fit(space.encode_values(known.V), known.losses)
-        found = best_candidate(posterior, self.candidates, told, Acquisition("ei", len(told), space.width))
-        if found is None:
-            raise ExhaustedError("all candidates have been tried")
-        return found
+    @property
+    def start(self) -> Arm:
+        """The arm of the start alone."""
+        return Arm(self.method, self.n, repetitions=self.repetitions)
 
 
 # -- one run -------------------------------------------------------------------------------------------------
 
 
-def left_out(history: History, task: str, seed: int, *, described: bool = True) -> LeftOut:
-    """A task left out by the papers' protocol: searches see the others on the coarse grid only."""
-    return LeftOut(history, task, seed, authors.coarse(history), described)
+def left_out(history: History, task: str, seed: int, *, described: bool = True, coarse: bool = True) -> LeftOut:
+    """A task left out by the papers' protocol.
+
+    coarse: searches see the other tasks on the coarse grid only, as in the first paper (the rule is that of the
+    authors' published program; no paper spells it out). The second paper has no such grid.
+    """
+    return LeftOut(history, task, seed, authors.coarse(history) if coarse else None, described)
 
 
 @dataclass(frozen=True)
@@ -146,15 +125,19 @@ class Setting:
     history: History
     arms: Mapping[str, Arm]
     seed: int
+    coarse: bool = True
+    starts: Mapping[str, list[int]] = field(default_factory=dict)  # trials of starts that are known already, by piece
 
-    def __call__(self, piece: str) -> dict[str, list[int]]:
+    def __call__(self, name: str) -> dict[str, list[int]]:
         """For the start and for each surrogate, the places of the configurations tried, in order."""
-        arm, task, repetition = self._parse(piece)
+        arm, task, repetition = self._parse(name)
         seed = crc32(f"{self.seed} {repetition} {task} {arm.method.name}".encode())
-        new = left_out(self.history, task, seed)
+        new = left_out(self.history, task, seed, coarse=self.coarse)
         if arm.method.init is None:
             return {name: new.search(*_unstarted(name, arm), arm.trials) for name in arm.surrogates}
-        start = new.search(arm.method.init, arm.n, "gp", arm.n)
+        start = self.starts.get(piece(arm.start, task, repetition))
+        if start is None:
+            start = new.search(arm.method.init, arm.n, "rf", arm.n)  # the surrogate makes no trial
         longer = {name: new.go_on(start, SURROGATES[name], arm.trials) for name in arm.surrogates}
         return {START: start, **longer}
 
@@ -172,11 +155,7 @@ def piece(arm: Arm, task: str, repetition: int) -> str:
 def _unstarted(surrogate: str, arm: Arm) -> tuple[Any, int, str]:
     """init, n_init and surrogate of a search without a start."""
     if surrogate in TRANSFER:
-        return (
-            SurrogateStart(SURROGATES[surrogate]),
-            arm.trials,
-            "gp",
-        )  # all trials belong to the start; the GP makes none
+        return "random", 0, SURROGATES[surrogate]
     return "random", arm.n, SURROGATES[surrogate]
 
 
@@ -201,7 +180,10 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Work:
-    """Does runs and keeps them: finished pieces stay in `folder`, and only missing ones are computed."""
+    """Does runs and keeps them: finished pieces stay in `folder`, and only missing ones are computed.
+
+    coarse: as for `left_out`.
+    """
 
     history: History
     tasks: Sequence[str]
@@ -209,6 +191,7 @@ class Work:
     seed: int = 0
     jobs: int = -1
     progress: bool = True
+    coarse: bool = True
 
     def run(self, arms: Sequence[Arm], label: str = "runs") -> list[Outcome]:
         """Every arm on every task and repetition.
@@ -230,12 +213,25 @@ class Work:
         return outcomes
 
     def _done(self, arms: Sequence[Arm], repetitions: Iterable[tuple[Arm, int]], label: str) -> dict[str, Any]:
-        setting = Setting(self.history, {arm.name: arm for arm in arms}, self.seed)
-        signature = {"history": digest(self.history), "seed": self.seed, "version": VERSION}
-        names = [piece(arm, task, r) for arm, r in repetitions for task in self.tasks]
+        """The runs of these arms and repetitions. A start is computed once, for all searches that continue it."""
+        wanted = list(repetitions)
+        started = {(arm.start.name, r): (arm.start, r) for arm, r in wanted if arm.surrogates and arm.method.init}
+        alone = self._pieces(arms, list(started.values()), {}, f"{label}: starts")
+        starts = {name: found[START] for name, found in alone.items()}
+        return alone | self._pieces(arms, wanted, starts, label)
+
+    def _pieces(
+        self,
+        arms: Sequence[Arm],
+        wanted: Sequence[tuple[Arm, int]],
+        starts: Mapping[str, list[int]],
+        label: str,
+    ) -> dict[str, Any]:
+        every = {one.name: one for arm in arms for one in (arm, arm.start)}
+        signature = {"history": digest(self.history), "seed": self.seed, "version": VERSION, "coarse": self.coarse}
         return pieces.run(
-            names,
-            setting,
+            [piece(arm, task, r) for arm, r in wanted for task in self.tasks],
+            Setting(self.history, every, self.seed, self.coarse, starts),
             self.folder,
             signature=signature,
             jobs=self.jobs,

@@ -49,12 +49,18 @@ STYLES: Mapping[str, Style] = {
     "NBI": Style("#56b4e9", "s"),
     "PBI": Style("#009e73", "^"),
     "aPBI": Style("#882255", "v"),
+    "aPBI, headstart": Style("#c06090", "v", thin=True),
     "aaPBI": Style("#999933", ">"),
     "LI": Style("#0072b2", "D"),
     "LI, Algorithm 2": Style("#00395c", "d", thin=True),
+    "LI, headstart": Style("#00395c", "d", thin=True),
+    "LI, tried before": Style("#6baed6", "8", thin=True),
+    "LI, Algorithm 2, printed gradient": Style("#00395c", "d", printed=True),
     "LI, printed gradient": Style("#0072b2", "D", printed=True),
     "aLI": Style("#d55e00", "p"),
-    "aLI, turned round": Style("#f39a60", "p", thin=True),
+    "aLI, headstart": Style("#f39a60", "p", thin=True),
+    "aLI, greedy, turned round": Style("#f39a60", "p", thin=True),
+    "aLI, greedy, printed weights": Style("#d55e00", "p", printed=True),
     "aLI, printed weights": Style("#d55e00", "p", printed=True),
     "metric": Style("#332288", "h"),
     "auto": Style("#000000", "*"),
@@ -75,8 +81,9 @@ STYLES: Mapping[str, Style] = {
     "3 nearest, prior mean, EI": Style("#332288", "h"),
     # the demonstration
     "random search": Style("#8a8a8a", "x"),
-    "cold start": Style("#d55e00", "s"),
-    "learned start": Style("#0072b2", "D"),
+    "Optuna's TPE": Style("#e69f00", "o"),
+    "cold Gaussian process": Style("#44aa99", "d"),
+    "headstart": Style("#0072b2", "D"),
 }
 
 LOOK = {
@@ -193,6 +200,13 @@ def curves(axes: Any, lines: Sequence[Curve], *, title: str = "", x: str = "", y
             axes.xaxis.get_major_locator().set_params(integer=True)  # trials are whole numbers
     if log:
         _numbers(axes)
+
+
+def span(axes: Any, left: float, right: float, y: float, label: str) -> None:
+    """An arrow from `right` to `left` at height y, with a label below its tip: what is saved."""
+    arrow = {"arrowstyle": "-|>", "color": "#444444", "lw": 1.1, "ls": "--", "shrinkA": 0, "shrinkB": 5}
+    axes.annotate("", (left, y), (right, y), arrowprops=arrow)
+    axes.annotate(label, (left, y), (10, -4), textcoords="offset points", ha="left", va="top", color="#444444")
 
 
 def _numbers(axes: Any) -> None:

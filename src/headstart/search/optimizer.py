@@ -31,7 +31,7 @@ from headstart.space import Config, Space, as_space
 from headstart.space.rows import unrepeated
 from headstart.starts.learning import MOST, worthwhile
 from headstart.starts.start import Start, as_start
-from headstart.strategies.auto import AutoRun
+from headstart.strategies.auto import Auto, AutoRun
 from headstart.strategies.base import Planned, Run, Strategy, Told, anywhere, configurations, fresh
 from headstart.strategies.candidates import Candidates
 from headstart.strategies.metric import surrogate_after
@@ -79,7 +79,9 @@ class Optimizer(BestTrial):
         is the same as in `init`.
     rename, fill: for that conversion, as for `reconcile`.
     init: proposes the first `n_init` trials: the name of a strategy, a strategy object, or a `Start`.
-    n_init: "auto" learns the number, at most 10: the start ends where the next configuration serves no past task.
+    n_init: "auto" learns the number, at most 10: the start ends where the next configuration serves no past task. 0 is
+        no start: the surrogate proposes from the first trial on. One that knows only the run's own trials begins at
+        random.
     surrogate: proposes all later trials: a name or an object.
     acquisition: "ei", "log_ei", "pi" or "lcb".
     features: the new task's meta-features.
@@ -113,7 +115,7 @@ class Optimizer(BestTrial):
         self.space = as_space(space)
         self.direction = checked_direction(direction)
         features = checked_features(features)
-        self.n_init = MOST if n_init == "auto" else whole("n_init", n_init, 1)
+        self.n_init = MOST if n_init == "auto" else whole("n_init", n_init, 0)
         self.acquisition = Acquisition(acquisition).name
         self.cost, self.budget = checked_cost(cost, budget)
         if self.cost is not None:
@@ -137,12 +139,14 @@ class Optimizer(BestTrial):
             self._start = f"{len(plan)} given configurations"
         else:
             strategy = resolve_strategy(init, history=models is not None, seed=self.seed)
+            surrogate = surrogate_after(strategy, surrogate)
+            if self.n_init == 0:
+                strategy = Auto() if surrogate == "auto" and models is not None else Random(self.seed)
             if n_init == "auto" and models is not None:
                 self.n_init = worthwhile(strategy, models, features, np.random.default_rng([self.seed, 0]))
             self._run = self._begun(strategy, models, features, strategy_rng)
             self._origin = "random" if isinstance(strategy, Random) else "strategy"
             self._start = repr(init) if models is not None or not isinstance(init, str) else "'random'"
-            surrogate = surrogate_after(strategy, surrogate)
         self._surrogate = repr(surrogate) if models is not None or surrogate != "auto" else "'gp'"
         self._model = resolve_surrogate(surrogate).begin(self.space, models, features=features, rng=surrogate_rng)
         self._costs = None if self.cost is None else self._cost_model()
@@ -166,6 +170,11 @@ class Optimizer(BestTrial):
         if not isinstance(strategy, Random):
             raise ArgumentError(f"init={strategy!r} learns from past runs", "pass a history with {history}")
         return strategy.begin(NewTask(self.space, self._allowed), n=self.n_init, features=features, rng=rng)
+
+    @property
+    def _from_nothing(self) -> bool:
+        """Whether the surrogate can propose before the first result."""
+        return bool(getattr(self._model, "from_nothing", False))
 
     @property
     def _allowed(self) -> Array | None:
@@ -201,8 +210,8 @@ class Optimizer(BestTrial):
 
     def _from_strategy(self, told: Told) -> tuple[Array, str]:
         for asked in (*(entry.asked for entry in self._entries), *self._pending):
-            if asked.proposed is not None:  # must not come again, although a candidate was tried in its place
-                told = told.and_(asked.proposed)
+            if asked.proposed is not None:
+                told = told.moving(asked.proposed)
         try:
             if self._costs is not None and isinstance(self._run, AutoRun):
                 costs, spending = self._costs_after(told, self._costs)
@@ -212,8 +221,8 @@ class Optimizer(BestTrial):
             return self._anywhere(told), "random"
 
     def _from_surrogate(self, told: Told) -> tuple[Array, str]:
-        if not len(told.known):
-            return self._anywhere(told), "random"
+        if not len(told.known) and not self._from_nothing:
+            return self._from_strategy(told) if self.n_init == 0 else (self._anywhere(told), "random")
         found = self.propose_several(told, 1)
         if not len(found):
             raise ExhaustedError(self._exhausted())
@@ -223,8 +232,8 @@ class Optimizer(BestTrial):
     def propose_several(self, told: Told, n: int, *, trial: int | None = None) -> Array:
         """At most n untried configurations from the surrogate, each chosen as if those before it were running.
 
-        told: as for `propose`; at least one trial has a loss. trial: a number of whoever asks, so that workers that
-        know the same trials search in different places.
+        told: as for `propose`; at least one trial has a loss, unless the surrogate can start from nothing. trial: a
+        number of whoever asks, so that workers that know the same trials search in different places.
         """
         posterior = self.posterior(told)
         assert posterior is not None
@@ -238,13 +247,13 @@ class Optimizer(BestTrial):
 
     @one_thread
     def posterior(self, told: Told | None = None) -> Posterior | None:
-        """What the surrogate believes about losses, which are minimised; None before the first result.
+        """What the surrogate believes about losses, which are minimised; None if it needs a first result for that.
 
         told: all trials, with a loss of NaN for those that are still running; by default those of this optimiser.
         """
         told = self._told() if told is None else told
         known = told.known
-        if not len(known):
+        if not len(known) and not self._from_nothing:
             return None
         posterior = self._model.fit(self.space.encode_values(known.V), moderate(known.losses))
         for z in self.space.encode_values(told.V[np.isnan(told.losses)]):  # still running: assume the expected loss

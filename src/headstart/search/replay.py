@@ -41,6 +41,23 @@ class Table:
     def _places(self) -> dict[bytes, int]:
         return {key: i for i, key in enumerate(keys(self.space.to_values(self.configs)))}
 
+    def nearest(self, config: Mapping[str, Any], tried: Sequence[int]) -> int:
+        """The row closest to a configuration, among those that were not tried."""
+        distance = ((self._Z - self.space.encode([config])) ** 2).sum(axis=1)
+        distance[list(tried)] = np.inf
+        return int(np.argmin(np.round(distance, 12)))  # ties up to rounding
+
+    @cached_property
+    def _Z(self) -> Array:
+        return self.space.encode(self.configs)
+
+    def random(self, trials: int, rng: np.random.Generator) -> list[int]:
+        """The rows that random search tries: draws from the whole space, each moved to the nearest row left."""
+        tried: list[int] = []
+        for config in self.space.sample(min(trials, len(self)), seed=rng):
+            tried.append(self.nearest(config, tried))
+        return tried
+
     def search(self, optimizer: Optimizer, trials: int) -> list[int]:
         """The next `trials` that an optimiser with `configs` as its candidates makes; fewer if nothing is left."""
         tried = []

@@ -403,7 +403,10 @@ def curve(
     assert models.allowed is not None
     candidates, scaled = Candidates(models.space, models.allowed), task.scaled()
     for _ in range(min(n, len(candidates))):
-        i = candidates.nearest(run.ask(told), told)
+        v = run.ask(told)
+        i = candidates.nearest(v, told)
         told = told.and_(candidates.V[i], scaled[i])
+        if not np.array_equal(v, candidates.V[i], equal_nan=True):
+            told = told.moving(v)
     reached = np.minimum.accumulate(told.losses)
     return np.append(reached, np.full(n - len(reached), reached[-1]))

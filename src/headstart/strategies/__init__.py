@@ -7,6 +7,7 @@ May import: `surrogates`, `transfer` and below. Hands on: `Strategy`, which lear
 from headstart.strategies.auto import Auto
 from headstart.strategies.base import Run, Strategy, Told
 from headstart.strategies.best import NearestBest, RandomBest
+from headstart.strategies.closeness import Closeness
 from headstart.strategies.learned import AdaptiveLearnedInit, LearnedInit
 from headstart.strategies.metric import NearestByMetric
 from headstart.strategies.predictive import ActivePredictiveBest, AdaptivePredictiveBest, PredictiveBest
@@ -17,6 +18,7 @@ __all__ = [
     "AdaptiveLearnedInit",
     "AdaptivePredictiveBest",
     "Auto",
+    "Closeness",
     "LearnedInit",
     "NearestBest",
     "NearestByMetric",

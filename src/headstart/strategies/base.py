@@ -7,7 +7,7 @@ continued, repeated or moved to another process at any point, and it proposes th
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from typing import Protocol, TypeAlias
@@ -30,11 +30,13 @@ class Told:
     """The trials of the new task: configurations V (k, p) in the order of the trials, and their losses (k,).
 
     The loss is NaN if the trial failed or is still running. costs (k,): NaN where unknown; None: all are unknown.
+    moved: V of proposals off a list of candidates, in whose place a candidate was tried; they must not come again.
     """
 
     V: Array
     losses: Array
     costs: Array | None = None
+    moved: Array | None = None
 
     def __post_init__(self) -> None:
         if len(self.V) != len(self.losses):
@@ -49,7 +51,11 @@ class Told:
     def and_(self, v: Array, loss: float = np.nan) -> Told:
         """The same trials and one more."""
         costs = None if self.costs is None else np.append(self.costs, np.nan)
-        return Told(np.vstack([self.V, v]), np.append(self.losses, loss), costs)
+        return Told(np.vstack([self.V, v]), np.append(self.losses, loss), costs, self.moved)
+
+    def moving(self, v: Array) -> Told:
+        """The same trials; for one of them, the proposal v was moved to a candidate."""
+        return replace(self, moved=v[None] if self.moved is None else np.vstack([self.moved, v]))
 
     @property
     def known(self) -> Told:
@@ -62,7 +68,7 @@ class Told:
 
     @cached_property
     def _keys(self) -> set[bytes]:
-        return set(keys(self.V))
+        return {*keys(self.V), *(() if self.moved is None else keys(self.moved))}
 
     def __len__(self) -> int:
         return len(self.losses)

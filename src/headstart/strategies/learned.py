@@ -8,19 +8,22 @@ Wistuba, Schilling, Schmidt-Thieme: Learning Hyperparameter Optimization Initial
 | f̂_D(λ_i) | `F`       | (I, T) | its losses on the T past tasks, by the surrogates |
 | β        | `beta`    |        | sharpness of the softmin, negative                |
 | σ_{D,i}  | `sigma`   | (I, T) | softmin weights, eq. 13                           |
-| c(D)     | `weights` | (T,)   | weights of the past tasks, eq. 16; equal for LI   |
+| c(D)     | `weights` | (T,)   | weights of the past tasks, eq. 16; 1 for LI       |
 
 Two equations are misprinted. Eq. 14 and 15 lack the terms of the other configurations' softmin weights; the gradient of
 eq. 12 by f̂_D(λ_l) is σ_l (1 + β (f_l − Σ_i σ_i f_i)). Eq. 17 gives 1 to the least similar task, while the text asks for
 the opposite; the weight used here is 1 minus that, the concordant share. Both printed forms remain available for
 comparison.
+
+Configurations are learned anywhere in the space. A list of candidates plays no part in this: like any proposal that is
+not on it, a learned configuration is moved to the nearest candidate that was not tried yet (section V-D).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
 
 import numpy as np
 
@@ -28,8 +31,9 @@ from headstart._support.arguments import whole
 from headstart._support.types import Array
 from headstart.errors import ArgumentError
 from headstart.history import Features
-from headstart.space.rows import distinct
-from headstart.strategies.base import Planned, Run, Told, anywhere, fresh
+from headstart.space.rows import distinct, unrepeated
+from headstart.strategies.base import Planned, Run, Told, anywhere, best_of, fresh
+from headstart.strategies.closeness import Weights, task_weights
 from headstart.transfer.models import TaskModels
 from headstart.transfer.population import evenly
 from headstart.transfer.ranks import concordance
@@ -73,11 +77,14 @@ def meta_gradient(F: Array, beta: float, weights: Array, form: str = "right") ->
 class LearnedInit:
     """LI: the configurations that together minimise the expected best loss over the past tasks.
 
-    recipe: "paper" follows Algorithm 2 to the letter: best configurations of random tasks, then `epochs` plain
-        gradient steps of size `eta`. "default" begins with a greedy choice on the surrogates and `restarts` other
-        starts near it, descends by L-BFGS-B within the bounds of the space, and keeps the best.
+    recipe: "paper" follows Algorithm 2 to the letter: the best configurations of random tasks (those of RBI), then
+        `epochs` plain gradient steps of size `eta`, and no other order. "default" begins with a greedy choice on the
+        surrogates and `restarts` other starts near it, descends by L-BFGS-B within the bounds of the space, keeps the
+        best, and puts the most useful configuration first.
     gradient: "right", or "printed" for eq. 14 as it stands, which only plain steps can follow.
     beta, eta, epochs: the paper's values by default.
+    weights: how much each past task counts, c(D, D_new) of eq. 16: a `Closeness`, a function of a past task and the
+        new task's meta-features, or numbers, by name or in the order of `history.tasks`. None: all the same.
     """
 
     recipe: str = "default"
@@ -86,10 +93,10 @@ class LearnedInit:
     restarts: int = 2
     eta: float = 1e-3
     epochs: int = 1000
+    weights: Weights | None = None
 
     def __post_init__(self) -> None:
-        if self.recipe not in ("default", "paper"):
-            raise ArgumentError(f"recipe must be 'default' or 'paper', but got {self.recipe!r}")
+        _check_recipe(self.recipe)
         if self.gradient not in ("right", "printed"):
             raise ArgumentError(f"gradient must be 'right' or 'printed', but got {self.gradient!r}")
         _check_beta(self.beta)
@@ -97,39 +104,46 @@ class LearnedInit:
         whole("epochs", self.epochs, 0)
 
     def begin(self, models: TaskModels, *, n: int, features: Features | None, rng: np.random.Generator) -> Run:
-        plan = self.plan(models, n, rng)
+        plan = self.plan(models, n, rng, features)
         return Planned(plan, models.space, models.allowed, int(rng.integers(2**32)))
 
-    def plan(self, models: TaskModels, n: int, rng: np.random.Generator) -> Array:
-        """V (n, p), the most useful configuration first; fewer if the space has fewer."""
-        first = models.candidates[greedy(models.candidate_losses, n)]
-        if models.allowed is not None and self.recipe == "default" and self.gradient == "right":
-            return first
-        if self.recipe == "default":
-            starts = [models.space.encode_values(first)]
-            starts += [_near(starts[0], rng) for _ in range(self.restarts)]
+    def plan(self, models: TaskModels, n: int, rng: np.random.Generator, features: Features | None = None) -> Array:
+        """V (n, p), in the order in which to try them; fewer if the space has fewer."""
+        weights = task_weights(self.weights, models, features, n=n, rng=rng)
+        return (
+            self._by_algorithm_2(models, n, rng, weights)
+            if self.recipe == "paper"
+            else self._by_ours(models, n, rng, weights)
+        )
+
+    def _by_algorithm_2(self, models: TaskModels, n: int, rng: np.random.Generator, weights: Array) -> Array:
+        order = rng.permutation(len(models))
+        order = order[np.argsort(weights[order] == 0, kind="stable")]  # tasks that do not count give no start
+        bests = unrepeated(np.array(list(islice(best_of(models, order), n + len(models)))))
+        V = models.space.decode_values(self._steps(models, models.space.encode_values(bests[:n]), weights))
+        return unrepeated(np.concatenate([V, bests]))[:n]  # like RBI, the next task's best takes a duplicate's place
+
+    def _by_ours(self, models: TaskModels, n: int, rng: np.random.Generator, weights: Array) -> Array:
+        first = models.pool[greedy(models.pool_losses, n, weighted_mean(weights))]
+        starts = [models.space.encode_values(first)]
+        starts += [_near(starts[0], rng) for _ in range(self.restarts)]
+        if self.gradient == "printed":
+            found = [models.space.decode_values(self._steps(models, Z, weights)) for Z in starts]
         else:
-            starts = [_random_best(models, n, rng)]
-        plain = self.recipe == "paper" or self.gradient == "printed"
-        descended = [self._steps(models, Z) if plain else self._quasi_newton(models, Z) for Z in starts]
-        found = [models.space.decode_values(Z) for Z in descended]
-        if not plain:
+            found = [models.space.decode_values(descend(models, Z, weights, self.beta)) for Z in starts]
             found.append(first)  # decoding can undo what the descent gained
-        best = min(found, key=lambda V: expected_loss(models, V))
-        spare = first[:0] if plain else first  # in the paper's recipe, tasks with the same best leave gaps
-        return _best_first(models, distinct(best)[0], spare, n)
+        best = min(found, key=lambda V: expected_loss(models, V, weights))
+        spare = first[:0] if self.gradient == "printed" else first
+        return _best_first(models, distinct(best)[0], spare, n, weights)
 
-    def _steps(self, models: TaskModels, Z: Array) -> Array:
+    def _steps(self, models: TaskModels, Z: Array, weights: Array) -> Array:
         """Algorithm 2, lines 4–8."""
-        ones = np.ones(len(models))
-        Z = Z.copy()
-        for _ in range(self.epochs):
-            F, pull = models.surrogates.pullback(Z)
-            Z -= self.eta * pull(meta_gradient(F, self.beta, ones, self.gradient))
-        return Z
+        return gradient_steps(models, Z, weights, self.beta, self.eta, self.epochs, form=self.gradient)
 
-    def _quasi_newton(self, models: TaskModels, Z: Array) -> Array:
-        return descend(models, Z, np.ones(len(models)), self.beta)
+
+def _check_recipe(recipe: str) -> None:
+    if recipe not in ("default", "paper"):
+        raise ArgumentError(f"recipe must be 'default' or 'paper', but got {recipe!r}")
 
 
 def _check_beta(beta: float) -> None:
@@ -137,9 +151,37 @@ def _check_beta(beta: float) -> None:
         raise ArgumentError(f"beta must be negative and at least -1e6, below which exp overflows, but got {beta}")
 
 
-def expected_loss(models: TaskModels, V: Array) -> float:
-    """Eq. 10 on the surrogates: the mean over past tasks of the best loss among these configurations."""
-    return float(models.predict(models.space.encode_values(V)).min(axis=0).mean())
+def weighted_mean(weights: Array) -> Callable[[Array, list[int]], Array]:
+    """The score of `greedy` in which every task has its weight."""
+    if np.ptp(weights) == 0:
+        return _mean
+    return lambda best, chosen: np.asarray(best @ weights / weights.sum())
+
+
+def expected_loss(models: TaskModels, V: Array, weights: Array) -> float:
+    """Eq. 10 on the surrogates, weighted: the mean over past tasks of the best loss among these configurations."""
+    best = models.predict(models.space.encode_values(V)).min(axis=0)
+    return float(best.mean() if np.ptp(weights) == 0 else best @ weights / weights.sum())
+
+
+def gradient_steps(
+    models: TaskModels,
+    Z: Array,
+    weights: Array,
+    beta: float,
+    eta: float,
+    epochs: int,
+    *,
+    form: str = "right",
+    fixed: Array | None = None,
+) -> Array:
+    """Minimise eq. 16 over the rows of Z by plain gradient steps. fixed: as for `descend`."""
+    Z, k = Z.copy(), 0 if fixed is None else len(fixed)
+    for _ in range(epochs):
+        F, pull = models.surrogates.pullback(Z)
+        both = F if fixed is None else np.vstack([fixed, F])
+        Z -= eta * pull(meta_gradient(both, beta, weights, form)[k:])
+    return Z
 
 
 def descend(
@@ -169,17 +211,10 @@ def _near(Z: Array, rng: np.random.Generator) -> Array:
     return np.clip(Z + rng.normal(scale=NEARBY, size=Z.shape), 0.0, 1.0)
 
 
-def _random_best(models: TaskModels, n: int, rng: np.random.Generator) -> Array:
-    """Line 3 of Algorithm 2: the best configurations of random tasks, encoded; tasks repeat if there are few."""
-    tasks = list(models.history)
-    drawn = np.resize(rng.permutation(len(tasks)), n)
-    return np.array([models.history.Z[tasks[i].rows[tasks[i].best]] for i in drawn])
-
-
-def _best_first(models: TaskModels, V: Array, spare: Array, n: int) -> Array:
+def _best_first(models: TaskModels, V: Array, spare: Array, n: int, weights: Array) -> Array:
     """The same configurations, ordered greedily by how much each adds; spare ones fill gaps."""
     V = distinct(np.concatenate([V, spare]))[0] if len(V) < n else V
-    return V[greedy(models.predict(models.space.encode_values(V)), n)]
+    return V[greedy(models.predict(models.space.encode_values(V)), n, weighted_mean(weights))]
 
 
 # -- the greedy choice ---------------------------------------------------------------------------------------
@@ -212,13 +247,21 @@ def greedy(F: Array, n: int, score: Callable[[Array, list[int]], Array] = _mean)
 class AdaptiveLearnedInit:
     """aLI: LI in which tasks count for more if they rank the tried configurations as the new task does.
 
-    power: exponent of the concordant share; None chooses it by leave-one-out over the past tasks.
+    recipe: "paper" follows section IV-G: LI by Algorithm 2, and after each result the next of its configurations is
+        moved by `epochs` plain gradient steps of eq. 16, while those tried stay fixed. "default" takes the best of
+        many candidates on the surrogates and moves it by L-BFGS-B.
+    power: exponent of the concordant share; None chooses it by leave-one-out over the past tasks (1 in the paper's
+        recipe and with printed weights).
     weights: "concordant", or "printed" for eq. 17 as it stands.
+    beta, eta, epochs: as for LI.
     """
 
     power: float | None = None
     weights: str = "concordant"
     beta: float = -100.0  # as in the paper
+    recipe: str = "default"
+    eta: float = 1e-3
+    epochs: int = 1000
 
     def __post_init__(self) -> None:
         if self.weights not in ("concordant", "printed"):
@@ -226,13 +269,16 @@ class AdaptiveLearnedInit:
         if self.power is not None and not 0 <= self.power < np.inf:
             raise ArgumentError(f"power must be finite and not negative, but got {self.power}")
         _check_beta(self.beta)
+        _check_recipe(self.recipe)
+        whole("epochs", self.epochs, 0)
 
     def begin(self, models: TaskModels, *, n: int, features: Features | None, rng: np.random.Generator) -> Run:
-        plan = LearnedInit(beta=self.beta).plan(models, n, rng)
+        li = LearnedInit(self.recipe, beta=self.beta, eta=self.eta, epochs=self.epochs)
+        plan = li.plan(models, n, rng)
         power = self.power
         if power is None:
-            power = 1.0 if self.weights == "printed" else best_power(models, n)
-        return Reweighted(models, plan, power, self.weights == "printed", self.beta, int(rng.integers(2**32)))
+            power = 1.0 if self.weights == "printed" or self.recipe == "paper" else best_power(models, n)
+        return Reweighted(models, plan, power, self, int(rng.integers(2**32)))
 
 
 @dataclass(frozen=True)
@@ -242,8 +288,7 @@ class Reweighted:
     models: TaskModels
     plan: Array
     power: float
-    printed: bool
-    beta: float
+    how: AdaptiveLearnedInit
     seed: int
 
     def ask(self, told: Told) -> Array:
@@ -258,16 +303,30 @@ class Reweighted:
         if len(known) < 2 or self.power == 0:
             return np.ones(len(self.models))
         c = concordance(self.models.predict(self.models.space.encode_values(known.V)), known.losses)
-        return np.asarray((1 - c if self.printed else c) ** self.power)
+        return np.asarray((1 - c if self.how.weights == "printed" else c) ** self.power)
 
     def _next(self, told: Told, weights: Array) -> Iterator[Array]:
-        """The candidates by how much they lower eq. 16 given the tried ones; the first is moved downhill if it may."""
-        space, V, F = self.models.space, self.models.candidates, self.models.candidate_losses
-        tried = self.models.predict(space.encode_values(told.V))
+        tried = self.models.predict(self.models.space.encode_values(told.V))
+        how = self._as_published if self.how.recipe == "paper" else self._among_candidates
+        yield from how(told, weights, tried)
+
+    def _as_published(self, told: Told, weights: Array, tried: Array) -> Iterator[Array]:
+        """Section IV-G: LI's next configuration, moved along the gradient of eq. 16."""
+        if len(told) >= len(self.plan):
+            return
+        space, how = self.models.space, self.how
+        z = space.encode_values(self.plan[len(told) : len(told) + 1])
+        moved = gradient_steps(self.models, z, weights, how.beta, how.eta, how.epochs, fixed=tried)
+        yield from space.decode_values(moved)
+        yield from self.plan[len(told) :]
+
+    def _among_candidates(self, told: Told, weights: Array, tried: Array) -> Iterator[Array]:
+        """The candidates by how much they lower eq. 16 given the tried ones; the first is moved downhill."""
+        space, V, F = self.models.space, self.models.pool, self.models.pool_losses
         order = np.argsort(np.minimum(F, tried.min(axis=0)) @ weights, kind="stable")
-        first = next((v for v in V[order[: len(told) + 1]] if v not in told), None)
-        if first is not None and self.models.allowed is None:
-            z = descend(self.models, space.encode_values(first[None]), weights, self.beta, tried, steps=NEXT_STEPS)
+        first = next((v for v in V[order] if v not in told), None)
+        if first is not None:
+            z = descend(self.models, space.encode_values(first[None]), weights, self.how.beta, tried, steps=NEXT_STEPS)
             moved = space.decode_values(z)
             losses = self.models.predict(space.encode_values(np.vstack([moved, first])))
             if np.diff(np.minimum(losses, tried.min(axis=0)) @ weights)[0] > 0:
@@ -277,7 +336,7 @@ class Reweighted:
 
 def best_power(models: TaskModels, n: int) -> float:
     """The power with which aLI does best on the past tasks, each left out in turn; surrogates stand in for results."""
-    F = models.candidate_losses
+    F = models.pool_losses
     F = F[evenly(len(F), MOST_REHEARSED * 5)][:, evenly(F.shape[1], MOST_REHEARSED)]
     if F.shape[1] < 3:
         return 0.0

@@ -9,7 +9,8 @@ from headstart.surrogates.forest import Forest
 from headstart.surrogates.gaussian import Gaussian
 from headstart.surrogates.mixture import Mixture
 from headstart.surrogates.mklgp import MKLGP
-from headstart.surrogates.prior import TransferredPrior
+from headstart.surrogates.prior import NearestPrior, TransferredPrior
+from headstart.surrogates.prior_mean import PriorMean
 from headstart.surrogates.scot import SCoT
 
 __all__ = [
@@ -19,7 +20,9 @@ __all__ = [
     "Gaussian",
     "Mixture",
     "Model",
+    "NearestPrior",
     "Posterior",
+    "PriorMean",
     "SCoT",
     "Surrogate",
     "TransferredPrior",

@@ -82,10 +82,16 @@ class Posterior(Protocol):
 
 
 class Model(Protocol):
-    """A surrogate before it has seen any trial of the run."""
+    """A surrogate before it has seen any trial of the run.
+
+    A model that can propose the very first trial has an attribute `from_nothing = True`.
+    """
 
     def fit(self, Z: Array, losses: Array) -> Posterior:
-        """Learn from the run's own trials: encoded configurations (n, d) and finite losses (n,), n ≥ 1."""
+        """Learn from the run's own trials: encoded configurations (n, d) and finite losses (n,).
+
+        n ≥ 1, or n ≥ 0 if the model is one that can start from nothing.
+        """
         ...
 
 

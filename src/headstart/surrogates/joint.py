@@ -212,6 +212,8 @@ class JointModel:
     rows: int
     total: int
 
+    from_nothing = True
+
     @classmethod
     def train(
         cls,

@@ -7,9 +7,6 @@ in the space of functions, with the past tasks as its sample (`transfer/populati
 
     p(f) = Σ_D share_D N(f | f_D, h² φᵀΣφ + ρ κ),    a_D + c_D v_i = f(λ_i) + noise.
 
-The opposite of each past task is a hypothesis, too, with a small share: it is what a history with the wrong direction
-looks like, and it lets the search leave a region that all past tasks recommend when every result there disappoints.
-
 Beside the hypotheses stands a Gaussian process that ignores the past tasks (`gaussian.py`). Its share is decided by
 how well each side predicts every result from the others (leave-one-out predictive densities: pseudo-BMA weights of
 Geisser and Eddy 1979; Yao et al. 2018). Once it is nearly certain, the process goes on alone.
@@ -54,7 +51,6 @@ SCALES = np.geomspace(0.1, 2.0, 9)  # values of c to choose from
 TYPICAL = 0.7  # mode of the prior of c
 SPREAD = 0.5  # standard deviation of log c
 CAUTION = 3.0  # with k results, likelihoods count to the power k / (k + CAUTION): the model of the tasks is not exact
-OPPOSITE = 0.02  # share of the opposites of the past tasks
 ODDS = 5.0  # logarithm of the odds against the run's own process before any result
 
 # Limits; guesses.
@@ -98,17 +94,12 @@ class MixtureModel:
     own: GaussianModel
     _last: list[_Share] = field(default_factory=list, repr=False)
 
-    @cached_property
-    def supposed(self) -> Population:
-        """The tasks that the new one may be."""
-        return self.population.with_opposites(OPPOSITE)
-
     def fit(self, Z: Array, losses: Array) -> Posterior:
         share = self._share(Z, losses)
         own = self.own.fit(Z, losses)
         if share > CERTAIN:
             return own
-        hypotheses = Hypotheses.of(self.supposed, Z, _values(own, losses))
+        hypotheses = Hypotheses.of(self.population, Z, _values(own, losses))
         return MixturePosterior(hypotheses, own, share if share > 1 - CERTAIN else 0.0)
 
     def believing(self, Z: Array, losses: Array, running: Array) -> Posterior:
@@ -136,7 +127,7 @@ class MixtureModel:
             )
         weights = posterior.hypotheses.weights
         top = [i for i in np.argsort(-weights, kind="stable")[:NAMED] if weights[i] > 0]
-        closest = ", ".join(f"{self._name(i, names)} ({weights[i]:.0%})" for i in top)
+        closest = ", ".join(f"{names[self.population.tasks[i]]} ({weights[i]:.0%})" for i in top)
         if np.count_nonzero(weights) > len(top):
             closest += " and others"
         if not posterior.share:
@@ -145,10 +136,6 @@ class MixtureModel:
             f"{results}, the past tasks have a weight of {1 - posterior.share:.0%} ({closest}), the Gaussian process "
             f"of this run {posterior.share:.0%}."
         )
-
-    def _name(self, i: int, names: Sequence[str]) -> str:
-        name = names[self.supposed.tasks[i]]
-        return name if i < len(self.population) else f"the opposite of {name}"
 
     def weights(self, Z: Array, losses: Array, names: Sequence[str]) -> dict[str, float]:
         """The weight of each past task that has one, most first; the run's own process has the rest.
@@ -162,7 +149,7 @@ class MixtureModel:
                 return {}
             share, weights = posterior.share, posterior.hypotheses.weights
         order = [int(i) for i in np.argsort(-weights, kind="stable") if weights[i] > 0]
-        return {self._name(i, names): float((1 - share) * weights[i]) for i in order}
+        return {names[self.population.tasks[i]]: float((1 - share) * weights[i]) for i in order}
 
     def _share(self, Z: Array, losses: Array) -> float:
         """The weight of the run's own process after the last refit of its hyperparameters."""
@@ -173,7 +160,7 @@ class MixtureModel:
         if self._last and self._last[0].of(Z, losses):
             return self._last[0].share
         own = self.own.fit(Z, losses)
-        hypotheses = Hypotheses.of(self.supposed, Z, _values(own, losses))
+        hypotheses = Hypotheses.of(self.population, Z, _values(own, losses))
         share = float(expit(_predictive(own) - hypotheses.predictive() - ODDS))
         self._last[:] = [_Share(Z.copy(), losses.copy(), share)]
         return share

@@ -6,10 +6,15 @@ configurations and a kernel of the distance between data sets:
 
     κ((λ, D), (λ', D')) = (w_λ + w_D exp(−½ |m_D − m_D'|² / ℓ²)) · exp(−½ Σ_j ((λ_j − λ'_j) / ℓ_j)²)
 
-All data sets share the first part, a response surface; those with similar meta-features share the second. The
-original's second kernel is not positive definite: 1 − |x − x'| / B for rows x = (λ, m) of data sets that are among each
-other's nearest neighbours, and 0 for all others. This one is, and it also falls with the distance of both
-configurations and data sets. Without meta-features, no two data sets count as similar.
+All data sets share the first part, a response surface; those with similar meta-features share the second. How this
+differs from the original: its second kernel is not positive definite, 1 − |x − x'| / B for rows x = (λ, m) of data sets
+that are among each other's nearest neighbours, and 0 for all others. This one is, since it is a product of two kernels.
+Without meta-features, no two data sets count as similar.
+
+Wistuba et al. (2015b, section 6) suggest a better distance for the second part: `distance="forest"` takes the share of
+discordant pairs (their eq. 4), true between past data sets and predicted for the new one, `distance="metric"` that of a
+Siamese network. The former is made Euclidean by classical scaling (Torgerson 1952), so that the kernel stays positive
+definite.
 
 | symbol | name           | shape      | meaning                                                               |
 | ------ | -------------- | ---------- | --------------------------------------------------------------------- |
@@ -30,6 +35,7 @@ from scipy.optimize import minimize
 
 from headstart._support.log import log
 from headstart._support.types import Array
+from headstart.errors import ArgumentError
 from headstart.gp import SquaredExponential
 from headstart.gp.linalg import cholesky, inverse, solve_cholesky
 from headstart.history import Features
@@ -37,6 +43,8 @@ from headstart.space import Space
 from headstart.surrogates.base import need_history, standardise
 from headstart.surrogates.joint import JointModel, Labels, PastEvaluations, check_rows, task_vectors
 from headstart.transfer.models import TaskModels
+from headstart.transfer.similarity import DISTANCES, distance_to_new
+from headstart.transfer.weights import metric_vectors
 
 APART = 1e6  # |m − m'|² without meta-features, where the kernel of data sets is 0
 START = np.log([0.5, 0.5, 1.0, 0.1])  # θ where its fit begins, with equal weights; a guess, as are its bounds
@@ -49,23 +57,26 @@ class MKLGP:
     """mklgp: losses standardised per data set, then one Gaussian process with a kernel of two parts (see above).
 
     max_rows: how many past evaluations to train on; a random sample if there are more. fit_rows: the same for fitting
-    the weights of the kernel.
+    the weights of the kernel. distance: between data sets: "features", "forest" or "metric" (see above).
     """
 
     max_rows: int = 2500
     fit_rows: int = 400
+    distance: str = "features"
 
     needs_history = True
 
     def __post_init__(self) -> None:
         check_rows(self.max_rows, self.fit_rows)
+        if self.distance not in DISTANCES:
+            raise ArgumentError(f"distance must be one of {', '.join(DISTANCES)}, but got {self.distance!r}")
 
     def begin(
         self, space: Space, models: TaskModels | None, *, features: Features | None, rng: np.random.Generator
     ) -> JointModel:
         models = need_history(models, "mklgp")
         evaluations = PastEvaluations.of(models, deviations)
-        squares = task_squares(task_vectors(models, features), len(models))
+        squares = self._squares(models, features, rng)
         lengthscales = models.kernel.lengthscales
         few = evaluations.sample(self.fit_rows, rng=rng)
         S = SquaredExponential(1.0, lengthscales, 1.0)(few.X, few.X)
@@ -75,6 +86,37 @@ class MKLGP:
         model = JointModel.train(kernel, covariance, evaluations, deviations, max_rows=self.max_rows, rng=rng)
         log.info("mklgp: trained on %s; weights %.2g shared, %.2g by data set", model.notes, *np.exp(theta[:2]))
         return model
+
+    def _squares(self, models: TaskModels, features: Features | None, rng: np.random.Generator) -> Array:
+        """|m_D − m_D'|² between the past data sets and the new one: (T + 1, T + 1)."""
+        if self.distance == "forest":
+            D = np.zeros((len(models) + 1, len(models) + 1))
+            D[:-1, :-1] = models.distances
+            D[-1, :-1] = D[:-1, -1] = distance_to_new(models, features, "forest", rng=rng)
+            return usual_size(euclidean(D))
+        if self.distance == "metric":
+            M = np.vstack(metric_vectors(models, features))
+            D = np.sqrt(((M[:, None] - M[None]) ** 2).sum(axis=2))
+            return usual_size(np.where(np.isnan(D), np.nan, D**2))
+        return task_squares(task_vectors(models, features), len(models))
+
+
+def euclidean(D: Array) -> Array:
+    """The squared Euclidean distances nearest to the distances D (n, n), by classical scaling (Torgerson 1952)."""
+    n = len(D)
+    centring = np.eye(n) - 1.0 / n
+    B = -0.5 * centring @ D**2 @ centring
+    values, vectors = np.linalg.eigh((B + B.T) / 2)
+    X = vectors * np.sqrt(np.maximum(values, 0.0))  # what is negative cannot be embedded
+    return np.asarray(((X[:, None] - X[None]) ** 2).sum(axis=2))
+
+
+def usual_size(squares: Array) -> Array:
+    """Scaled to a mean of 2, that of standardised meta-features; data sets at an unknown distance are not similar."""
+    mean = float(np.nanmean(squares[~np.eye(len(squares), dtype=bool)]))
+    scaled = np.where(np.isnan(squares), APART, squares * (2.0 / mean if mean > 0 else 1.0))
+    np.fill_diagonal(scaled, 0.0)
+    return scaled
 
 
 def deviations(Z: Array, losses: Array) -> Labels:

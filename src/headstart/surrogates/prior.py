@@ -1,10 +1,11 @@
 """A Gaussian process with a transferred prior.
 
 Kim, Kim, Choi: Learning to Transfer Initializations for Bayesian Hyperparameter Optimization (2017), Algorithm 3: the
-prior mean of the new task's process is the average response surface of the nearest data sets. Here the average is
-weighted (by meta-features, by how tasks rank the results, or equally), its offset and slope are inferred with the
-process, and the residual that the past tasks cannot explain has the most likely size. The formulas are in
-`transfer/prior.py`.
+prior mean of the new task's process is the average response surface of the nearest data sets. `NearestPrior(form=
+"printed")` is this prior mean, as printed (`prior_mean.py`). In all other forms, the average is weighted (by
+meta-features, by how tasks rank the results, or equally), surfaces are those of scaled and stretched losses, offset and
+slope are inferred with the process, and the residual that the past tasks cannot explain has the most likely size. The
+formulas are in `transfer/prior.py`.
 """
 
 from __future__ import annotations
@@ -19,10 +20,12 @@ from headstart.errors import ArgumentError
 from headstart.history import Features
 from headstart.space import Space
 from headstart.surrogates.base import Acquisition, need_history
+from headstart.surrogates.prior_mean import MeanModel, shape_of
 from headstart.transfer.models import TaskModels
 from headstart.transfer.prior import Conditioned, LearnedPrior
+from headstart.transfer.similarity import check_distance, distance_to_new
 from headstart.transfer.surfaces import STRETCH, own_scale, unstretch
-from headstart.transfer.weights import nearest_by_metric, rank_weights, weights_by_features
+from headstart.transfer.weights import rank_weights, weights_by_features
 
 
 @dataclass(frozen=True)
@@ -55,24 +58,36 @@ class TransferredPrior:
 
 @dataclass(frozen=True)
 class NearestPrior:
-    """prior in a run that starts from the nearest data sets: Algorithm 3, with a learned distance.
+    """prior with the average surface of the k nearest data sets as its mean: Algorithm 3, after any start.
 
-    The prior mean is the average surface of the k nearest data sets (line 8). As above, surfaces are those of losses,
-    and offset and slope are inferred with the process.
+    by: the distance that decides which are nearest: "metric" (a Siamese network, as published), "features" or "forest"
+        (see `transfer/similarity.py`).
+    form: "fitted" infers offset and slope with the process, on stretched losses. "printed" is line 8 of Algorithm 3:
+        the plain average of the data sets' own losses (in place of accuracies, so that both have one direction), which
+        is only sensible if losses have the same scale on all data sets.
     """
 
     k: int = 3  # as in the paper's experiments
+    by: str = "metric"
+    form: str = "fitted"
 
     needs_history = True
 
     def __post_init__(self) -> None:
         whole("k", self.k, 1)
+        check_distance(self.by)
+        if self.form not in ("fitted", "printed"):
+            raise ArgumentError(f"form must be 'fitted' or 'printed', but got {self.form!r}")
 
     def begin(
         self, space: Space, models: TaskModels | None, *, features: Features | None, rng: np.random.Generator
-    ) -> PriorModel:
+    ) -> PriorModel | MeanModel:
         models = need_history(models, "prior")
-        nearest = nearest_by_metric(models, features)[: self.k]
+        nearest = np.argsort(distance_to_new(models, features, self.by, rng=rng), kind="stable")[: self.k]
+        if self.form == "printed":
+            surfaces = models.own_surfaces_of(nearest)
+            seed = int(rng.integers(2**32))
+            return MeanModel(lambda Z: surfaces.predict(Z).mean(axis=1), shape_of(models), seed)  # line 8
         return PriorModel(LearnedPrior.equal(models.surfaces_of(nearest), covariance=False), ranked=False)
 
 

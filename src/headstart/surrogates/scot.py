@@ -6,8 +6,9 @@ comparable. So the scores of a linear SVMRank replace each data set's losses, an
 configurations and meta-features learns the scores of all data sets, including the new one.
 
 The original trains a single ranker for all data sets, with an RBF kernel over configurations and meta-features and
-pairs within data sets only. With the linear kernel of the later papers, the meta-features cancel within a pair, and a
-single ranker would rank configurations the same on every data set. Hence one ranker per data set.
+pairs within data sets only: `ranking="rbf"` (`joint_ranking.py`). With the linear kernel of the later papers, the
+meta-features cancel within a pair, and a single ranker would rank configurations the same on every data set. Hence one
+ranker per data set. Both have a squared hinge instead of a plain one, and C is fixed, not tuned by leave-one-out.
 
 A linear score is always best at an edge of the space, even if the data set's best configuration is not. SCoT's first
 proposals lie there twice as often as the best configurations do. `ranking="plain"` learns the ranks of the losses
@@ -36,11 +37,12 @@ from headstart.history import Features
 from headstart.space import Space
 from headstart.surrogates.base import need_history, standardise
 from headstart.surrogates.joint import JointModel, Labeller, Labels, PastEvaluations, check_rows, task_vectors
+from headstart.surrogates.joint_ranking import JointRanker
+from headstart.surrogates.ranking import pair_differences, rank_by_pairs, scored
 from headstart.transfer.models import TaskModels
 
-RANKINGS = ("linear", "plain")
+RANKINGS = ("linear", "rbf", "plain")
 MOST_RANKED = 200  # evaluations of one data set whose pairs train the ranker; a guess that bounds the cost
-MOST_STEPS = 50  # of Newton's method, which needs only a few
 NOISE = Bounds(noise=(0.1, 1.0))  # scores are estimates, and an exact fit would fit their errors; the range is a guess
 
 
@@ -48,7 +50,8 @@ NOISE = Bounds(noise=(0.1, 1.0))  # scores are estimates, and an exact fit would
 class SCoT:
     """scot: a ranking per data set, then one Gaussian process over configurations and meta-features.
 
-    ranking: "linear", the scores of a linear SVMRank, as published, or "plain", the ranks themselves.
+    ranking: "linear", the scores of a linear SVMRank per data set, as in the later papers; "rbf", those of a single
+    ranker with an RBF kernel, as in the original; or "plain", the ranks themselves.
     C: cost of a misranked pair, relative to the size of w. max_rows: how many past evaluations to train on; a random
     sample if there are more. fit_rows: the same for fitting the hyperparameters.
     If the new data set shares no meta-features with the history, the process sees configurations only.
@@ -72,14 +75,18 @@ class SCoT:
         self, space: Space, models: TaskModels | None, *, features: Features | None, rng: np.random.Generator
     ) -> JointModel:
         models = need_history(models, "scot")
-        label = self._labeller(models, int(rng.integers(2**32)))
-        evaluations = PastEvaluations.of(models, label)
+        seed = int(rng.integers(2**32))
         M = task_vectors(models, features)
         if M is None:
             log.info(
                 "scot: the new task shares no meta-features with the history, so the process sees configurations only"
             )
             M = np.zeros((len(models) + 1, 0))
+        label: Labeller = self._labeller(models, seed)
+        evaluations = PastEvaluations.of(models, label)
+        if self.ranking == "rbf":
+            label = ranker = JointRanker.of(models, M, self.C, rng=np.random.default_rng(seed))
+            evaluations = evaluations._replace(labels=ranker.past_labels(models, M))
         few = evaluations.sample(self.fit_rows, rng=rng)
         kernel, covariance = split(fit_joint(few.X, M[few.tasks], few.labels, rng=rng), space.width, M)
         model = JointModel.train(kernel, covariance, evaluations, label, max_rows=self.max_rows, rng=rng)
@@ -110,10 +117,7 @@ def split(kernel: Kernel, d: int, M: Array) -> tuple[Kernel, Array]:
 
 def rank_labels(Z: Array, losses: Array, *, centre: Array, C: float, seed: int) -> Labels:
     """Scores of one data set; the way back matches the mean and standard deviation of its losses."""
-    scores = (Z - centre) @ svm_rank(Z, losses, C=C, seed=seed)
-    _, mean, scale = standardise(losses)
-    _, score_mean, score_scale = standardise(scores)
-    return Labels(scores, mean - scale / score_scale * score_mean, scale / score_scale)
+    return scored((Z - centre) @ svm_rank(Z, losses, C=C, seed=seed), losses)
 
 
 def plain_labels(Z: Array, losses: Array) -> Labels:
@@ -125,32 +129,9 @@ def plain_labels(Z: Array, losses: Array) -> Labels:
 def svm_rank(Z: Array, losses: Array, *, C: float, seed: int) -> Array:
     """Linear SVMRank: the w (d,) that minimises ½|w|² + C · mean of max(0, 1 − wᵀ(λ_j − λ_i))² over f_i < f_j.
 
-    Newton's method on the primal (Chapelle and Keerthi 2010) is exact after a few steps. The pairs are those of all
-    evaluations, or of a random sample of `MOST_RANKED`.
+    The pairs are those of all evaluations, or of a random sample of `MOST_RANKED`.
     """
     if len(losses) > MOST_RANKED:
         kept = np.random.default_rng([seed, len(losses)]).choice(len(losses), MOST_RANKED, replace=False)
         Z, losses = Z[kept], losses[kept]
-    i, j = np.triu_indices(len(losses), 1)
-    sign = np.sign(losses[j] - losses[i])
-    D = ((Z[j] - Z[i]) * sign[:, None])[sign != 0]
-    w = np.zeros(Z.shape[1])
-    if not len(D):
-        return w
-    c = 2.0 * C / len(D)
-
-    def objective(w: Array) -> float:
-        return float(0.5 * w @ w + 0.5 * c * np.sum(np.maximum(1.0 - D @ w, 0.0) ** 2))
-
-    for _ in range(MOST_STEPS):
-        slack = 1.0 - D @ w
-        A = D[slack > 0]
-        gradient = w - c * (slack[slack > 0] @ A)
-        step = np.linalg.solve(np.eye(len(w)) + c * (A.T @ A), gradient)
-        if np.abs(step).max() < 1e-10 * (1.0 + np.abs(w).max()):
-            break
-        value = objective(w)
-        while objective(w - step) > value and np.abs(step).max() > 1e-12:  # rare
-            step /= 2
-        w = w - step
-    return w
+    return rank_by_pairs(pair_differences(Z, losses), C)

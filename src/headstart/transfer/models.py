@@ -95,6 +95,12 @@ class TaskModels:
         designs, losses = [self._designs[i] for i in tasks], [self.losses[i] for i in tasks]
         return Surfaces.of(designs, losses, rng=self._rng[3], kernel=self.surfaces.kernel)
 
+    def own_surfaces_of(self, tasks: Sequence[int] | Rows) -> TaskGPs:
+        """The surfaces of these tasks in the units of their losses; a failed trial counts as the worst of its task."""
+        chosen = [list(self.history)[i] for i in tasks]
+        losses = [np.where(np.isnan(task.losses), np.nanmax(task.losses), task.losses) for task in chosen]
+        return TaskGPs.fit([self._designs[i] for i in tasks], losses, self.kernel)
+
     def predict(self, Z: Array) -> Array:
         """f̂_D at the rows of Z for every task: (m, T)."""
         return self.surrogates.predict(Z)
@@ -186,11 +192,14 @@ class TaskModels:
         """Share of discordant pairs between any two tasks, (T, T): eq. 4 of Wistuba et al. 2015b."""
         return discordant_share(self.shared[1])
 
-    @cached_property
+    @property
     def candidates(self) -> Array:
-        """V of the candidates: the allowed configurations, or those of the history and a Sobol sample of the space."""
-        if self.allowed is not None:
-            return self.allowed
+        """V of the candidates: the allowed configurations, or the pool."""
+        return self.pool if self.allowed is None else self.allowed
+
+    @cached_property
+    def pool(self) -> Array:
+        """V of configurations that cover the space: those of the history and a Sobol sample."""
         V = self.history.V
         if len(V) > MOST_CANDIDATES // 2:
             V = V[np.sort(self._rng[2].choice(len(V), MOST_CANDIDATES // 2, replace=False))]
@@ -201,9 +210,9 @@ class TaskModels:
         return distinct(np.concatenate([V, self.history.V[best], spread]))[0]
 
     @cached_property
-    def candidate_losses(self) -> Array:
-        """Predicted losses of the candidates, (m, T)."""
-        return self.predict(self.space.encode_values(self.candidates))
+    def pool_losses(self) -> Array:
+        """Predicted losses of the pool, (m, T)."""
+        return self.predict(self.space.encode_values(self.pool))
 
 
 def task_distances(history: History, kind: str = "emd", *, rng: np.random.Generator) -> Array:

@@ -124,10 +124,22 @@ def feature_weights(F: Array, M: Array, new: Array) -> Array:
 
 
 def nearest_by_metric(models: TaskModels, features: Features | None) -> Rows:
-    """All past tasks, those nearest to the new one by embedding first and those without an embedding last.
+    """All past tasks, those nearest to the new one by embedding first and those without an embedding last."""
+    return np.argsort(metric_distance(models, features), kind="stable")
+
+
+def metric_distance(models: TaskModels, features: Features | None) -> Array:
+    """‖m_D − m_new‖₂ between embeddings of a Siamese network, (T,); infinite where a task has no embedding.
 
     Kim, Kim, Choi: Learning to Transfer Initializations for Bayesian Hyperparameter Optimization (2017), Algorithm 3.
     """
+    M, new = metric_vectors(models, features)
+    distance = np.linalg.norm(M - new, axis=1)  # line 1
+    return np.where(np.isnan(distance), np.inf, distance)
+
+
+def metric_vectors(models: TaskModels, features: Features | None) -> tuple[Array, Array]:
+    """Embeddings of the past tasks (T, n), NaN where a task has none, and of the new one (n,)."""
     known = embedding_names(models.history.feature_names)
     if not known:
         raise ArgumentError(
@@ -146,9 +158,7 @@ def nearest_by_metric(models: TaskModels, features: Features | None) -> Rows:
     assert features is not None
     names = given[shared[0]]
     columns = [models.history.feature_names.index(name) for name in names]
-    M = models.history.feature_matrix()[:, columns]
-    distance = np.linalg.norm(M - np.array([features[name] for name in names]), axis=1)  # line 1
-    return np.argsort(np.where(np.isnan(distance), np.inf, distance), kind="stable")
+    return models.history.feature_matrix()[:, columns], np.array([features[name] for name in names])
 
 
 # -- rankings --------------------------------------------------------------------------------------------------

@@ -24,6 +24,7 @@ pruner          HeadstartPruner
 stuck           trials whose worker died, and how to free them
 queue           enqueue, describe, and the account of how a start ran
 outlook         what a study has found and what comes next, for the report
+tables          Optuna's TPE on a table of results, to compare with
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ class HeadstartPruner(BasePruner):
         self,
         past: Any,
         *,
-        rate: float = 0.05,
+        rate: float = 0.1,
         studies: str | Sequence[str] | None = None,
         seed: int = 0,
         skip_damaged: bool = False,

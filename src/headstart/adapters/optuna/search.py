@@ -86,6 +86,7 @@ class Search:
         self._objective = Objective()
         self._others = Others(direction)
         self._ahead: list[Reservation] = []
+        self._last: tuple[Sequence[FrozenTrial], int, Seen | None] | None = None
         self._history: History | None = None
         self._optimizer: Optimizer | None = None
         self._learned_from: History | None = None
@@ -128,6 +129,7 @@ class Search:
             one = self._one_of_several(optimizer, seen, number, before, beside)
             if one is not None:
                 return one
+        self._ahead = []
         try:
             v, origin = optimizer.propose(seen.told, starting=starting)
         except ExhaustedError:
@@ -156,6 +158,12 @@ class Search:
         return first
 
     def _seen(self, trials: Sequence[FrozenTrial], number: int) -> Seen | None:
+        """What the trial with this number sees; the last answer is kept, since most are asked for twice."""
+        if self._last is None or self._last[0] is not trials or self._last[1] != number:
+            self._last = trials, number, self._look(trials, number)
+        return self._last[2]
+
+    def _look(self, trials: Sequence[FrozenTrial], number: int) -> Seen | None:
         space = self._space(trials)
         if space is None:
             return None

@@ -41,7 +41,7 @@ class Model:
     @cached_property
     def fingerprint(self) -> str:
         """Identifies the model, because embeddings by different models cannot be compared."""
-        digest = hashlib.sha256()
+        digest = hashlib.sha256(b"" if self.recipe.readout == "final" else self.recipe.readout.encode())
         for name, array in sorted(self._weights().items()):
             digest.update(name.encode() + np.ascontiguousarray(array).tobytes())
         return digest.hexdigest()[:6]

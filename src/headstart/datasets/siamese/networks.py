@@ -28,6 +28,7 @@ __all__ = ["Recipe", "Tensor", "Wing", "new_wing", "one_thread", "torch"]
 
 KINDS = ("points", "images", "tables")
 POOLINGS = ("lstm", "mean", "attention")
+READOUTS = ("final", "printed")
 DRAWS = 8  # with "lstm", the embedding of a larger data set is the mean over this many samples of τ points
 MOST_ROWS = 20_000  # otherwise all rows are embedded, or a fixed sample of this size
 CELLS = 1 << 18  # numbers processed at once
@@ -35,13 +36,19 @@ CELLS = 1 << 18  # numbers processed at once
 
 @dataclass(frozen=True)
 class Recipe:
-    """The architecture of a wing. shape: of one point or image, () for tables. points: τ. size: of m_i."""
+    """The architecture of a wing. shape: of one point or image, () for tables. points: τ. size: of m_i.
+
+    readout: which states of the biLSTM the next layer sees. "final" is each direction's final state: the forward one
+    has read all points in order, the backward one in reverse. "printed" is h_τ of both directions, as in the paper's
+    formulas: at position τ the backward direction has read only the last point.
+    """
 
     kind: str
     shape: tuple[int, ...] = ()
     pooling: str = "lstm"
     points: int = 30
     size: int = 50
+    readout: str = "final"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "shape", tuple(self.shape))
@@ -49,6 +56,8 @@ class Recipe:
             raise ArgumentError(f"kind must be one of {', '.join(KINDS)}, but got {self.kind!r}")
         if self.pooling not in POOLINGS:
             raise ArgumentError(f"pooling must be one of {', '.join(POOLINGS)}, but got {self.pooling!r}")
+        if self.readout not in READOUTS:
+            raise ArgumentError(f"readout must be one of {', '.join(READOUTS)}, but got {self.readout!r}")
         if len(self.shape) != {"points": 1, "images": 3, "tables": 0}[self.kind]:
             raise ArgumentError(f"{self.kind} cannot have the shape {self.shape}")
         for number in (*self.shape, self.points, self.size):
@@ -128,15 +137,18 @@ class TableEncoder(nn.Module):
 
 
 class LastStates(nn.Module):
-    """biLSTM 300: each direction's final hidden state, h_τ^F and h_τ^B."""
+    """biLSTM 300: each direction's final hidden state, or the states of both at the last point, h_τ^F and h_τ^B."""
 
-    def __init__(self, width: int) -> None:
+    def __init__(self, width: int, readout: str = "final") -> None:
         super().__init__()
-        self.width = 600
+        self.width, self.readout = 600, readout
         self.lstm = nn.LSTM(width, 300, batch_first=True, bidirectional=True)
 
     def forward(self, items: Tensor) -> Tensor:
-        _, (hidden, _) = self.lstm(items)
+        states, (hidden, _) = self.lstm(items)
+        if self.readout == "printed":
+            at_last: Tensor = states[:, -1]
+            return at_last
         return torch.cat([hidden[0], hidden[1]], dim=1)
 
 
@@ -169,8 +181,7 @@ ENCODERS: dict[str, type[PointEncoder] | type[ImageEncoder] | type[TableEncoder]
     "images": ImageEncoder,
     "tables": TableEncoder,
 }
-POOLS: dict[str, type[LastStates] | type[Mean] | type[Attention]] = {
-    "lstm": LastStates,
+POOLS: dict[str, type[Mean] | type[Attention]] = {
     "mean": Mean,
     "attention": Attention,
 }
@@ -183,7 +194,8 @@ class Wing(nn.Module):
         super().__init__()
         self.recipe = recipe
         self.encoder = ENCODERS[recipe.kind](recipe.shape)
-        self.pool = POOLS[recipe.pooling](self.encoder.width)
+        width = self.encoder.width
+        self.pool = LastStates(width, recipe.readout) if recipe.pooling == "lstm" else POOLS[recipe.pooling](width)
         extra = 3 if recipe.kind == "tables" else 0  # a table's sizes, which are lost in a mean
         self.fc3 = nn.Linear(self.pool.width + extra, 100)
         self.fc4 = nn.Linear(100, recipe.size)
