@@ -79,7 +79,8 @@ def models() -> str:
 
 def page() -> str:
     missing = [f"`{name}`" for name in MODELS if name not in hs.library.names()]
-    waiting = f"Not measured yet, so a search starts from the defaults of the estimator, in the usual search space: {', '.join(missing)}.\n\n" if missing else ""
+    waiting = "Not measured yet, so a search starts from the defaults of the estimator, in the usual search space: "
+    waiting = f"{waiting}{', '.join(missing)}.\n\n" if missing else ""
     aside = [name for names in problems.SET_ASIDE.values() for name in names]
     return TEXT.format(
         shipped=shipped(),
