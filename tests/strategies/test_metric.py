@@ -163,7 +163,7 @@ def test_headstart_build_metric(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["build", "metric", "--history", "adaboost"], "history must be one of svm, but got 'adaboost'"),
+        (["build", "metric", "--history", "resnet"], "the data sets behind resnet are not known; name the folder"),
         (["build", "svm", "--history", "svm"], "--history is for metric, not for svm"),
         (["build", "metric", "--out", "nowhere/m.npz"], "the folder nowhere does not exist"),
     ],

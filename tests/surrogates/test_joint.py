@@ -187,7 +187,7 @@ def test_cost_depends_on_distinct_configurations(name: str) -> None:
         lambda: SCoT(C=0.0),
         lambda: SCoT(max_rows=1),
         lambda: SCoT(fit_rows=0),
-        lambda: SCoT(ranking="rbf"),
+        lambda: SCoT(ranking="pairs"),
         lambda: MKLGP(max_rows=1),
         lambda: MKLGP(fit_rows=1),
     ],

@@ -215,7 +215,7 @@ class Optimizer(BestTrial):
         try:
             if self._costs is not None and isinstance(self._run, AutoRun):
                 costs, spending = self._costs_after(told, self._costs)
-                return self._run.ask(told, spending.penalty(costs.log_cost(self._run.Z))), self._origin
+                return self._run.ask_per_cost(told, spending.penalty(costs.log_cost(self._run.Z))), self._origin
             return self._run.ask(told), self._origin
         except ExhaustedError:
             return self._anywhere(told), "random"

@@ -130,7 +130,7 @@ def _tried(run: AutoRun, model: CostModel, scaled: Array, costs: Array, budget: 
     while len(order) < len(V) and costs[order].sum() < budget:
         paid, spending = model.fit(space.encode_values(told.V), costs[order]), Spending.of(costs[order], budget)
         penalty = spending.penalty(paid.log_cost(run.Z))
-        order.append(candidates.nearest(run.ask(told, penalty), told))
+        order.append(candidates.nearest(run.ask_per_cost(told, penalty), told))
         told = Told(V[order], scaled[order], costs[order])
     return np.array(order, dtype=np.intp)
 

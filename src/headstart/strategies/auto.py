@@ -66,8 +66,14 @@ class AutoRun:
     seed: int
     pair: Array | None = None
 
-    def ask(self, told: Told, penalty: Array | None = None) -> Array:
+    def ask(self, told: Told) -> Array:
+        return self._next(told, None)
+
+    def ask_per_cost(self, told: Told, penalty: Array) -> Array:
         """The next configuration. penalty (m,): what costs take from the logarithm of the gain."""
+        return self._next(told, penalty)
+
+    def _next(self, told: Told, penalty: Array | None) -> Array:
         models = self.models
         planned = self.pair if self.pair is not None and len(told) < 2 and penalty is None else models.candidates[:0]
         promise = self._promise(told) if penalty is None else self._log_gain(told) - penalty
