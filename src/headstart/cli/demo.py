@@ -25,7 +25,7 @@ from headstart.history import History
 from headstart.report import figures
 from headstart.search.replay import LeftOut, distances
 
-HISTORY, MODEL = "svm", "a support vector machine"  # what is tuned
+HISTORY, MODEL = "lightgbm-regression", "LightGBM"  # what is tuned
 MOST_TASKS = 60  # keeps the demo under two minutes
 N_INIT = 5
 DRAWS = 20  # of random search, to average over

@@ -203,10 +203,10 @@ def curves(axes: Any, lines: Sequence[Curve], *, title: str = "", x: str = "", y
 
 
 def span(axes: Any, left: float, right: float, y: float, label: str) -> None:
-    """An arrow from `right` to `left` at height y, with a label below its tip: what is saved."""
+    """An arrow from `right` to `left` at height y, with a label below it, right of its tip: what is saved."""
     arrow = {"arrowstyle": "-|>", "color": "#444444", "lw": 1.1, "ls": "--", "shrinkA": 0, "shrinkB": 5}
     axes.annotate("", (left, y), (right, y), arrowprops=arrow)
-    axes.annotate(label, (left, y), (10, -4), textcoords="offset points", ha="left", va="top", color="#444444")
+    axes.annotate(label, (left, y), (32, -4), textcoords="offset points", ha="left", va="top", color="#444444")
 
 
 def _numbers(axes: Any) -> None:
