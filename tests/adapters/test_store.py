@@ -58,6 +58,9 @@ def test_the_same_script_serves_the_first_run_and_the_ninth(tmp_path: Path) -> N
     assert history.tasks == ["one", "three", "two"]
     configs = [trial.config for trial in first.trials]
     assert sorted(history.configs("one"), key=str) == sorted(configs, key=str)
+    recorded = optuna.load_study(study_name="two", storage=f"sqlite:///{path}").trials
+    assert recorded[0].user_attrs["headstart:why"] == "Configuration 1 of 2 of the start 'rbi'."
+    assert recorded[3].user_attrs["headstart:why"].startswith("Chosen for its expected improvement.")
     assert sorted(history["one"].losses) == sorted(trial.value or 0.0 for trial in first.trials)
     assert history["one"].costs is not None
     # a plain Optuna storage, so that everything else reads it, too

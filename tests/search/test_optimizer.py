@@ -442,7 +442,7 @@ def test_failures_that_change_earlier_losses_do_not_disturb_the_memory() -> None
         if i > 5:
             fresh = Optimizer(PLANE, surrogate="gp", n_init=5, seed=3).restore(optimizer.state())
             assert fresh.ask() == optimizer.ask()
-            optimizer._pending.clear()
+            optimizer.tell(fresh.pending[0], loss(fresh.pending[0]))
 
 
 @pytest.mark.parametrize(
@@ -894,3 +894,42 @@ def test_without_a_start_auto_begins_like_its_own_start() -> None:
     history = make(PLANE, tasks=5, evaluations=15)
     with_start, without = (Optimizer(PLANE, history, n_init=n, seed=0) for n in (1, 0))
     assert with_start.ask() == without.ask()
+
+
+# -- why ----------------------------------------------------------------------------------------------------------
+
+
+def test_every_trial_says_what_it_was_chosen_for(caplog: pytest.LogCaptureFixture) -> None:
+    past = make(PLANE, tasks=3, features=False)
+    with caplog.at_level(logging.INFO, "headstart"):
+        optimizer = Optimizer(PLANE, past, n_init=2, seed=0)
+        run(optimizer, 3)
+    first, second, third = (trial.why for trial in optimizer.trials)
+    assert first == (
+        "Chosen for its average over the past tasks. No result yet: all 3 past tasks count, each with its share."
+    )
+    assert second.startswith("Chosen for its expected improvement. After 1 result, the past tasks decide")
+    assert third.startswith("Chosen for its expected improvement. After 2 results")
+    assert f"trial 2: {third}" in caplog.text
+    optimizer.tell({"x": 0.0, "y": 1.0}, 1.0)
+    assert optimizer.trials[-1].why == ""  # nobody chose it here
+
+
+def test_reasons_of_the_other_origins() -> None:
+    start = Start(PLANE, [{"x": 0.5, "y": 1.0}, {"x": -0.5, "y": 2.0}])
+    optimizer = Optimizer(PLANE, init=start, seed=0)
+    run(optimizer, 1)
+    assert optimizer.trials[0].why == "Configuration 1 of 2 of the given start."
+    cold = Optimizer(PLANE, seed=0)
+    run(cold, 1)
+    assert cold.trials[0].why == "Spread evenly over the search space, without a model."
+
+
+def test_reasons_survive_the_state() -> None:
+    optimizer = Optimizer(PLANE, make(PLANE, tasks=3, features=False), n_init=2, seed=0)
+    run(optimizer, 3)
+    optimizer.ask()
+    state = json.loads(json.dumps(optimizer.state()))
+    again = Optimizer(PLANE, make(PLANE, tasks=3, features=False), n_init=2, seed=0).restore(state)
+    assert [trial.why for trial in again.trials] == [trial.why for trial in optimizer.trials]
+    assert again.state() == optimizer.state()

@@ -34,9 +34,10 @@ from headstart.adapters.estimators import (
 from headstart.adapters.known import recognised
 from headstart.errors import ArgumentError, ExhaustedError
 from headstart.history.store import Recorder
+from headstart.search.arguments import sorted_past, without_past
 from headstart.search.budget import Limit, checked_seconds
 from headstart.search.loop import checked_store
-from headstart.search.optimizer import Optimizer, sorted_past, without_past
+from headstart.search.optimizer import Optimizer
 from headstart.search.trials import Trial
 from headstart.space import Config
 from headstart.starts.learning import MOST
@@ -255,7 +256,7 @@ class HeadstartSearchCV(BaseSearchCV):  # type: ignore[misc]
         if self._recorder is not None:
             short = short_names(self._optimizer.space)
             config = {short[name]: value for name, value in trial.config.items()}
-            self._recorder.add(config, trial.value, trial.origin, seconds)
+            self._recorder.add(config, trial.value, trial.origin, seconds, trial.why)
 
     def _scores(self, evaluate_candidates: Callable[..., Results], batch: Sequence[Config]) -> Sequence[float]:
         """The candidates' mean test scores; NaN for those that failed."""

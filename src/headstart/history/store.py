@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 class Recorder(Protocol):
     """Adds the trials of one run to a store, each as soon as it is finished."""
 
-    def add(self, config: Mapping[str, Any], value: float | None, origin: str, seconds: float) -> None: ...
+    def add(
+        self, config: Mapping[str, Any], value: float | None, origin: str, seconds: float, why: str = ""
+    ) -> None: ...
 
     def close(self) -> None: ...
 

@@ -16,9 +16,10 @@ from headstart._support.log import announce, log
 from headstart._support.progress import Progress
 from headstart.errors import ArgumentError, ExhaustedError
 from headstart.history import Features, Store
+from headstart.search.arguments import sorted_past
 from headstart.search.budget import Limit, checked_seconds
 from headstart.search.evaluation import Caught, Objective, Outcome, at_once, evaluated, workers
-from headstart.search.optimizer import Optimizer, sorted_past
+from headstart.search.optimizer import Optimizer
 from headstart.search.trials import BestTrial, Trial
 from headstart.space import Config
 from headstart.space.parameters import as_number
@@ -171,7 +172,7 @@ def _recording(store: Store | None, task: str | None, optimizer: Optimizer) -> I
         return
     recorder = store.record(str(task), optimizer.space, direction=optimizer.direction)
     try:
-        yield lambda trial, seconds: recorder.add(trial.config, trial.value, trial.origin, seconds)
+        yield lambda trial, seconds: recorder.add(trial.config, trial.value, trial.origin, seconds, trial.why)
     finally:
         recorder.close()
 

@@ -6,15 +6,13 @@ can be written as JSON after any step and continued identically.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from headstart._support.arguments import whole
-from headstart._support.direction import checked_direction, turned
+from headstart._support.direction import checked_direction
 from headstart._support.log import log
 from headstart._support.threads import one_thread
 from headstart._support.types import Array
@@ -24,16 +22,17 @@ from headstart.history import Features
 from headstart.history.history import checked_features
 from headstart.history.past import past_runs
 from headstart.history.task import moderate
+from headstart.search.arguments import candidates_of, seed_of, sorted_past, without_past
 from headstart.search.budget import checked_cost
+from headstart.search.ledger import Asked, Ledger
 from headstart.search.proposal import several_candidates, several_in_space
-from headstart.search.trials import BestTrial, Trial, number, spent
-from headstart.space import Config, Space, as_space
+from headstart.search.trials import BestTrial, Trial
+from headstart.space import Config, as_space
 from headstart.space.rows import unrepeated
 from headstart.starts.learning import MOST, worthwhile
-from headstart.starts.start import Start, as_start
+from headstart.starts.start import Start
 from headstart.strategies.auto import Auto, AutoRun
 from headstart.strategies.base import Planned, Run, Strategy, Told, anywhere, configurations, fresh
-from headstart.strategies.candidates import Candidates
 from headstart.strategies.metric import surrogate_after
 from headstart.strategies.names import resolve_strategy
 from headstart.strategies.random import Random, stream
@@ -50,24 +49,6 @@ AIMS = {  # what a surrogate's proposal is chosen for, by the name of the acquis
     "pi": "its probability of improvement",
     "lcb": "its lower confidence bound",
 }
-
-
-@dataclass(frozen=True)
-class _Asked:
-    """A configuration without a result yet (a row of V). proposed: the proposal that this candidate stands in for."""
-
-    v: Array
-    origin: str
-    proposed: Array | None = None
-
-
-@dataclass(frozen=True)
-class _Entry:
-    """A finished trial. loss: minimised; NaN if it failed."""
-
-    asked: _Asked
-    trial: Trial
-    loss: float
 
 
 class Optimizer(BestTrial):
@@ -120,15 +101,14 @@ class Optimizer(BestTrial):
         self.cost, self.budget = checked_cost(cost, budget)
         if self.cost is not None:
             check_acquisition(self.acquisition)
-        self.seed = _seed(seed)
+        self.seed = seed_of(seed)
         history, init = sorted_past(history, init)
         self.history = None if history is None else past_runs(history, self.space, rename=rename, fill=fill)
         if history is not None and self.history is None:  # a store that holds nothing yet
             init, surrogate = without_past(init, surrogate)
         self._given = None if candidates is None else list(candidates)
-        self._candidates = None if candidates is None else _candidates(self.space, candidates)
-        self._entries: list[_Entry] = []
-        self._pending: list[_Asked] = []
+        self._candidates = None if candidates is None else candidates_of(self.space, candidates)
+        self._ledger = Ledger(self.space, self.direction)
         strategy_rng, surrogate_rng, models_rng = (np.random.default_rng([self.seed, i]) for i in range(3))
         models = None if self.history is None else TaskModels(self.history, rng=models_rng, allowed=self._allowed)
         self._run: Run
@@ -186,9 +166,12 @@ class Optimizer(BestTrial):
     def ask(self) -> Config:
         """The next configuration to try. Parallel workers may ask again before the last result is in."""
         told = self._told()
-        v, origin = self.propose(told, starting=len(told) < self.n_init)
+        starting = len(told) < self.n_init
+        v, origin = self.propose(told, starting=starting)
+        why = self.reason(told, origin, len(told) if starting else None)
+        log.info("trial %d: %s", len(told), why)
         if self._candidates is None or self._given is None:
-            self._pending.append(_Asked(v, origin))
+            self._ledger.ask(Asked(v, origin, why))
             return self.space.from_values(v[None])[0]
         try:
             i = self._candidates.nearest(v, told)
@@ -196,7 +179,7 @@ class Optimizer(BestTrial):
             raise ExhaustedError(self._exhausted()) from None
         nearest = self._candidates.V[i]
         moved = not np.array_equal(v, nearest, equal_nan=True)
-        self._pending.append(_Asked(nearest, origin, v if moved else None))
+        self._ledger.ask(Asked(nearest, origin, why, v if moved else None))
         return self._given[i]  # type: ignore[return-value]  # exactly as it was given
 
     @one_thread
@@ -209,9 +192,8 @@ class Optimizer(BestTrial):
         return self._from_strategy(told) if starting else self._from_surrogate(told)
 
     def _from_strategy(self, told: Told) -> tuple[Array, str]:
-        for asked in (*(entry.asked for entry in self._entries), *self._pending):
-            if asked.proposed is not None:
-                told = told.moving(asked.proposed)
+        for proposed in self._ledger.replaced:
+            told = told.moving(proposed)
         try:
             if self._costs is not None and isinstance(self._run, AutoRun):
                 costs, spending = self._costs_after(told, self._costs)
@@ -285,19 +267,11 @@ class Optimizer(BestTrial):
 
     def _exhausted(self) -> str:
         what = f"{len(self._candidates):,} candidates" if self._candidates is not None else configurations(self.space)
-        running = f" or are running ({len(self._pending)})" if self._pending else ""
+        running = f" or are running ({len(self.pending)})" if self.pending else ""
         return f"all {what} have been tried{running}; there is nothing left to ask for"
 
     def _told(self) -> Told:
-        """All trials so far. Failed ones count as the worst seen; running ones have no loss."""
-        losses = np.array([entry.loss for entry in self._entries], dtype=float)
-        if np.isfinite(losses).any():
-            losses = np.where(np.isnan(losses), np.nanmax(losses), losses)
-        V = [*(entry.asked.v for entry in self._entries), *(asked.v for asked in self._pending)]
-        running = np.full(len(self._pending), np.nan)
-        known = [math.nan if entry.trial.cost is None else entry.trial.cost for entry in self._entries]
-        costs = None if self.cost is None else np.append(known, running)
-        return Told(np.array(V).reshape(-1, len(self.space)), np.append(losses, running), costs)
+        return self._ledger.told(costs=self.cost is not None)
 
     # -- telling -----------------------------------------------------------------------------------------
 
@@ -306,24 +280,14 @@ class Optimizer(BestTrial):
 
         cost: what the trial cost, whether it failed or not; None if it is unknown.
         """
-        result, paid = number(value), spent(cost)
-        v = self.space.to_values([config])[0]
-        place = next((i for i, a in enumerate(self._pending) if np.array_equal(a.v, v, equal_nan=True)), None)
-        asked = _Asked(v, "told") if place is None else self._pending[place]
-        self._entries.append(self._entry(asked, dict(config), result, paid))
-        if place is not None:
-            del self._pending[place]
-
-    def _entry(self, asked: _Asked, config: Config, value: float | None, cost: float | None) -> _Entry:
-        loss = math.nan if value is None else turned(value, self.direction)
-        return _Entry(asked, Trial(config, value, asked.origin, cost), loss)
+        self._ledger.tell(config, value, cost)
 
     # -- looking -----------------------------------------------------------------------------------------
 
     @property
     def trials(self) -> list[Trial]:
         """All finished trials, in order."""
-        return [entry.trial for entry in self._entries]
+        return self._ledger.trials
 
     @property
     def spent(self) -> float:
@@ -333,7 +297,7 @@ class Optimizer(BestTrial):
     @property
     def pending(self) -> list[Config]:
         """Configurations that were proposed and have no result yet."""
-        return self._configs(self._pending)
+        return self._ledger.running
 
     def explain(self, told: Told | None = None) -> str:
         """Where the next proposal comes from, and why, in a sentence. told: as for `posterior`."""
@@ -353,7 +317,8 @@ class Optimizer(BestTrial):
         if origin == "random":
             return "Spread evenly over the search space, without a model."
         if place is not None and not isinstance(self._run, AutoRun):
-            return f"Configuration {place + 1} of {self.n_init} of the start {self._start}."
+            start = "given start" if self._origin == "start" else f"start {self._start}"
+            return f"Configuration {place + 1} of {self.n_init} of the {start}."
         if place is not None and not len(told.known):
             aim = "what it adds to the configurations before it" if len(told) else "its average over the past tasks"
         else:
@@ -386,22 +351,11 @@ class Optimizer(BestTrial):
 
     def state(self) -> dict[str, Any]:
         """The state of the search as plain JSON, for `restore` of an Optimizer made with the same arguments."""
-        entries = self._entries
-        told = self._asked_json([entry.asked for entry in entries])
-        trials = []
-        for asked, trial in zip(told, self.trials, strict=True):
-            paid = {} if trial.cost is None else {"cost": trial.cost}
-            trials.append({**asked, "value": trial.value, **paid})
-        return {
-            "format": FORMAT,
-            **self._settings(),
-            "trials": trials,
-            "pending": self._asked_json(self._pending),
-        }
+        return {"format": FORMAT, **self._settings(), **self._ledger.to_json()}
 
     def restore(self, state: Mapping[str, Any]) -> Optimizer:
         """Continue from a state. This optimiser must be new and have been made with the same arguments."""
-        if self._entries or self._pending:
+        if self._ledger:
             raise ArgumentError("this optimiser has trials already", "restore the state into a new one")
         if not isinstance(state, Mapping) or state.get("format") not in (1, FORMAT):
             raise FormatError("this is not the state of an optimiser, or its version is unknown")
@@ -410,15 +364,7 @@ class Optimizer(BestTrial):
             renamed = name == "acquisition" and theirs == "auto" and mine == "ei"
             if theirs != mine and not renamed:  # "auto" was for a while the name of the default
                 raise ArgumentError(f"the state has {name}={theirs!r}, but this optimiser has {name}={mine!r}")
-        try:
-            entries = [
-                self._entry(self._asked(told), dict(told["config"]), number(told["value"]), spent(told.get("cost")))
-                for told in state["trials"]
-            ]
-            pending = [self._asked(asked) for asked in state["pending"]]
-        except (KeyError, TypeError, ValueError) as error:
-            raise FormatError(f"the state is damaged: {error}") from error
-        self._entries, self._pending = entries, pending
+        self._ledger.read(state)
         return self
 
     def _settings(self) -> dict[str, Any]:
@@ -432,51 +378,3 @@ class Optimizer(BestTrial):
             "acquisition": self.acquisition,
             **paid,
         }
-
-    def _configs(self, asked: Sequence[_Asked]) -> list[Config]:
-        return self.space.from_values(np.array([a.v for a in asked]).reshape(-1, len(self.space)))
-
-    def _asked_json(self, asked: Sequence[_Asked]) -> list[dict[str, Any]]:
-        """Plain JSON, whatever types the configurations were given in."""
-        out: list[dict[str, Any]] = []
-        for config, a in zip(self._configs(asked), asked, strict=True):
-            out.append({"config": config, "origin": a.origin})
-            if a.proposed is not None:
-                out[-1]["proposed"] = self.space.from_values(a.proposed[None])[0]
-        return out
-
-    def _asked(self, entry: Mapping[str, Any]) -> _Asked:
-        v = self.space.to_values([entry["config"]])[0]
-        proposed = self.space.to_values([entry["proposed"]])[0] if "proposed" in entry else None
-        return _Asked(v, str(entry["origin"]), proposed)
-
-
-def _seed(seed: int | None) -> int:
-    """The seed itself; a fresh one if there is none."""
-    if seed is None:
-        return int(np.random.SeedSequence().generate_state(1, np.uint64)[0] >> 1)
-    return whole("seed", seed, 0, or_none=True)
-
-
-def sorted_past(history: Any, init: Any) -> tuple[Any, Any]:
-    """The history and the initial strategy, where the history may be a `Start`."""
-    start = as_start(history)
-    if start is None:
-        return history, as_start(init) or init
-    if init != "auto":
-        raise ArgumentError("history is a Start, which leaves nothing for init to choose", "leave out {init}")
-    return None, start
-
-
-def without_past(init: Any, surrogate: Any) -> tuple[Any, Any]:
-    """The initial strategy and the surrogate, replaced if they learn from past runs."""
-    if not isinstance(init, Start):
-        resolve_strategy(init)  # fails if there is no such strategy
-    kept = init if isinstance(init, (Start, Random)) else "random"
-    return kept, "auto" if resolve_surrogate(surrogate).needs_history else surrogate
-
-
-def _candidates(space: Space, candidates: Sequence[Mapping[str, Any]]) -> Candidates:
-    if not len(candidates):
-        raise ArgumentError("candidates is empty", "leave it out to search the whole space")
-    return Candidates(space, space.to_values(candidates))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,13 +25,14 @@ class Trial:
 
     value: in the user's direction; None if the trial failed. origin: where the configuration came from: "start" (a
     given Start), "strategy", "surrogate", "random", or "told" for one that the search had not proposed. cost: None if
-    unknown.
+    unknown. why: what the configuration was chosen for, and which past tasks spoke for it, in words.
     """
 
     config: Config
     value: float | None
     origin: str
     cost: float | None = None
+    why: str = field(default="", compare=False)
 
     @property
     def failed(self) -> bool:
@@ -113,35 +114,32 @@ class BestTrial:
 
 def number(value: Any) -> float | None:
     """A finite number, or None for a failed trial."""
+    problem = f"a value must be a number, or None for a failed trial, but got {value!r}"
+    result = _float(value, problem)
+    if result is not None and math.isinf(result):
+        raise ArgumentError("a value must be finite, but got an infinite one", "use None for a failed trial")
+    return result
+
+
+def spent(cost: Any) -> float | None:
+    """A cost: a finite number of at least 0, or None if it is unknown."""
+    problem = f"a cost must be a number of at least 0, or None if it is unknown, but got {cost!r}"
+    result = _float(cost, problem)
+    if result is not None and (result < 0 or math.isinf(result)):
+        raise ArgumentError(problem)
+    return result
+
+
+def _float(value: Any, problem: str) -> float | None:
+    """The number, or None for None and NaN; an error if it is none."""
     if value is None:
         return None
-    problem = f"a value must be a number, or None for a failed trial, but got {value!r}"
     if isinstance(value, (str, bytes, bool, np.bool_)):
         raise ArgumentError(problem)
     try:
         result = float(value)
     except OverflowError:
-        result = math.inf
+        return math.inf
     except (TypeError, ValueError):
         raise ArgumentError(problem) from None
-    if math.isinf(result):
-        raise ArgumentError("a value must be finite, but got an infinite one", "use None for a failed trial")
     return None if math.isnan(result) else result
-
-
-def spent(cost: Any) -> float | None:
-    """A cost: a finite number of at least 0, or None if it is unknown."""
-    if cost is None:
-        return None
-    problem = f"a cost must be a number of at least 0, or None if it is unknown, but got {cost!r}"
-    if isinstance(cost, (str, bytes, bool, np.bool_)):
-        raise ArgumentError(problem)
-    try:
-        result = float(cost)
-    except (TypeError, ValueError, OverflowError):
-        raise ArgumentError(problem) from None
-    if math.isnan(result):
-        return None
-    if result < 0 or math.isinf(result):
-        raise ArgumentError(problem)
-    return result

@@ -26,10 +26,10 @@ Geisser and Eddy 1979; Yao et al. 2018). Once it is nearly certain, the process 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 from scipy.special import expit, logsumexp
@@ -76,26 +76,35 @@ class Mixture:
         return own if models is None else MixtureModel(models.population, own)
 
 
-@dataclass(frozen=True)
-class _Share:
-    """The last share that a model computed, kept until its own process is refitted."""
+Found = TypeVar("Found")
 
-    Z: Array
-    losses: Array
-    share: float
 
-    def of(self, Z: Array, losses: Array) -> bool:
-        return np.array_equal(self.losses, losses) and np.array_equal(self.Z, Z)
+class _Last(Generic[Found]):
+    """The last answer for certain trials, since the same ones are asked about more than once."""
+
+    def __init__(self) -> None:
+        self._known: tuple[Array, Array, Found] | None = None
+
+    def get(self, Z: Array, losses: Array, make: Callable[[Array, Array], Found]) -> Found:
+        last = self._known
+        if last is None or not (np.array_equal(last[1], losses) and np.array_equal(last[0], Z)):
+            self._known = last = Z.copy(), losses.copy(), make(Z, losses)
+        return last[2]
 
 
 @dataclass(frozen=True, eq=False)
 class MixtureModel:
     population: Population
     own: GaussianModel
-    _last: list[_Share] = field(default_factory=list, repr=False)
+    _last_fit: _Last[Posterior] = field(default_factory=_Last, repr=False)
+    _last_share: _Last[float] = field(default_factory=_Last, repr=False)
 
     def fit(self, Z: Array, losses: Array) -> Posterior:
-        share = self._share(Z, losses)
+        return self._last_fit.get(Z, losses, self._fitted)
+
+    def _fitted(self, Z: Array, losses: Array) -> Posterior:
+        known = refit_at(len(losses))
+        share = self._last_share.get(Z[:known], losses[:known], self._share)
         own = self.own.fit(Z, losses)
         if share > CERTAIN:
             return own
@@ -152,18 +161,12 @@ class MixtureModel:
         return {names[self.population.tasks[i]]: float((1 - share) * weights[i]) for i in order}
 
     def _share(self, Z: Array, losses: Array) -> float:
-        """The weight of the run's own process after the last refit of its hyperparameters."""
-        known = refit_at(len(losses))
-        Z, losses = Z[:known], losses[:known]
-        if known < EARLIEST:
+        """The weight of the run's own process, given the trials up to the last refit of its hyperparameters."""
+        if len(losses) < EARLIEST:
             return 0.0
-        if self._last and self._last[0].of(Z, losses):
-            return self._last[0].share
         own = self.own.fit(Z, losses)
         hypotheses = Hypotheses.of(self.population, Z, _values(own, losses))
-        share = float(expit(_predictive(own) - hypotheses.predictive() - ODDS))
-        self._last[:] = [_Share(Z.copy(), losses.copy(), share)]
-        return share
+        return float(expit(_predictive(own) - hypotheses.predictive() - ODDS))
 
 
 def _values(own: GaussianPosterior, losses: Array) -> Array:

@@ -25,7 +25,7 @@ from optuna.trial import FrozenTrial, TrialState, create_trial
 from headstart._support.files import writable
 from headstart._support.log import log
 from headstart._support.wording import counted
-from headstart.adapters.optuna.attributes import ORIGIN, RUN, TASK
+from headstart.adapters.optuna.attributes import ORIGIN, RUN, TASK, WHY
 from headstart.adapters.optuna.damage import Damage
 from headstart.adapters.optuna.databases import hidden
 from headstart.adapters.optuna.distributions import to_distributions
@@ -159,14 +159,14 @@ class StoreRecorder:
         self._study: Study | None = None
         self._storage: BaseStorage | None = created(where)
 
-    def add(self, config: Mapping[str, Any], value: float | None, origin: str, seconds: float) -> None:
-        """Add one finished trial; value None: it failed."""
+    def add(self, config: Mapping[str, Any], value: float | None, origin: str, seconds: float, why: str = "") -> None:
+        """Add one finished trial; value None: it failed. why: what the configuration was chosen for."""
         trial = create_trial(
             state=TrialState.FAIL if value is None else TrialState.COMPLETE,
             value=value,
             params=(params := self._space.from_values(self._space.to_values([config]))[0]),
             distributions={name: self._distributions[name] for name in params},
-            user_attrs={ORIGIN: origin},
+            user_attrs={ORIGIN: origin, **({WHY: why} if why else {})},
         )
         assert trial.datetime_complete is not None
         trial.datetime_start = trial.datetime_complete - timedelta(seconds=seconds)
