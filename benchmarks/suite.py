@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed
 
-from headstart.starts.validation import expected_random
+from headstart.starts.measures import expected_random
 from peers import PEERS, New
 
 SUITE = Path(__file__).resolve().parents[2] / "shared" / "suite"
