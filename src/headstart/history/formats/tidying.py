@@ -12,7 +12,7 @@ import pandas as pd
 
 from headstart._support.types import Array, Mask
 from headstart.space import Space
-from headstart.space.parameters import as_scalar, is_missing
+from headstart.space.scalars import as_scalar, is_missing
 
 # What people write instead of the result of a failed trial.
 FAILED = {
