@@ -116,7 +116,9 @@ def number_of(n: Any, space: Space) -> int:
     """The number of configurations to propose; an error if the space has fewer, or if nobody could want so many."""
     number = whole("n", n, 1)
     if number > LONGEST:
-        raise ArgumentError(f"n={number:,}, but a start has at most {LONGEST:,} configurations", "ask for fewer with {n}")
+        raise ArgumentError(
+            f"n={number:,}, but a start has at most {LONGEST:,} configurations", "ask for fewer with {n}"
+        )
     if number > space.size:
         there = counted(int(space.size), "configuration")
         raise ArgumentError(
