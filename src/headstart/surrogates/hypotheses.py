@@ -70,6 +70,7 @@ class Scored(NamedTuple):
     std: Array  # (m,)
     root: Array  # (m, M) A with A Aᵀ = φᵀΣφ
     half: Array  # (k, m) L⁻¹ times the covariance with the trials
+    slope: Array  # (M + k, m) η of the points and the trials; empty unless asked for
 
 
 @dataclass(frozen=True)
@@ -163,16 +164,22 @@ class Hypotheses:
         logs = log_density(error / scale, variance / scale**2)
         return float(logsumexp(logs, b=weights, axis=1).sum())
 
-    def predict(self, Z: Array) -> Scored:
-        """Scores at the rows of Z under the hypotheses that are alive."""
-        population = self.population
-        kappa = population.kernel(Z, population.points)
+    def predict(self, Z: Array, *, slope: bool = False) -> Scored:
+        """Scores at the rows of Z under the hypotheses that are alive. slope: with what `pull` needs."""
+        population, kernel, right = self.population, self.population.kernel, self.population.kernel.right(Z)
+        K, E = kernel.value_and_slope(self._left, right) if slope else (kernel.product(self._left, right), Z[:0])
+        kappa, own = K[: len(population.points)].T, K[len(population.points) :]
         root = kappa @ population.to_root
-        half = solve_lower(self.L, BANDWIDTH * self.root @ root.T + RESIDUAL * population.kernel(self.X, Z))
-        prior = BANDWIDTH * np.einsum("ij,ij->i", root, root) + RESIDUAL * population.kernel.amplitude
+        half = solve_lower(self.L, BANDWIDTH * self.root @ root.T + RESIDUAL * own)
+        prior = BANDWIDTH * np.einsum("ij,ij->i", root, root) + RESIDUAL * kernel.amplitude
         variance = prior - np.einsum("ij,ij->j", half, half)
         mean = kappa @ self._to_scores + half.T @ self.fit.R[:, self.alive]
-        return Scored(mean, np.sqrt(np.maximum(variance, LEAST_VARIANCE)), root, half)
+        return Scored(mean, np.sqrt(np.maximum(variance, LEAST_VARIANCE)), root, half, E)
+
+    @cached_property
+    def _left(self) -> Array:
+        """The factor of the population's points and of the trials in any κ."""
+        return np.vstack([self.population.left, self.population.kernel.left(self.X)])
 
     @cached_property
     def best(self) -> Array:
@@ -197,18 +204,14 @@ class Hypotheses:
     def pull(self, Z: Array, scored: Scored, by_mean: Array, by_std: Array) -> Array:
         """The gradient (m, d) of a function of the predictions, given its derivatives by mean (m, T) and std (m,).
 
+        scored: from `predict(Z, slope=True)`.
         mean_D(z) = B_Dᵀ κ(u, z) + γ_Dᵀ k(z) and var(z) = h² |A(z)|² + ρ κ(z, z) − |half|², where A(z) = Qᵀ κ(u, z),
         k(z) = h² A(X) A(z) + ρ κ(X, z), half = L⁻¹ k(z) and γ_D = L⁻ᵀ R_D.
         """
-        population, kernel = self.population, self.population.kernel
+        population = self.population
         slope = by_std / scored.std  # ∂std = ∂var / (2 std)
         to_trials = self._gamma @ by_mean.T - solve_lower_transposed(self.L, scored.half) * slope  # by k(z)
         to_root = BANDWIDTH * (self.root.T @ to_trials + scored.root.T * slope)  # by A(z)
         to_points = self._to_scores @ by_mean.T + population.to_root @ to_root  # by κ(u, z)
-        total = np.zeros(Z.shape)
-        pairs = [(population.points, to_points), (self.X, RESIDUAL * to_trials)]
-        for points, coefficients in pairs:
-            left = kernel.left(points)
-            _, E = kernel.value_and_slope(left, kernel.right(Z))
-            total += kernel.contract(E * coefficients, Z, left)
-        return total
+        each = np.vstack([to_points, RESIDUAL * to_trials])
+        return population.kernel.contract(scored.slope * each, Z, self._left)

@@ -197,7 +197,7 @@ class MixturePosterior:
     def climb(self, Z: Array, acquisition: Acquisition) -> tuple[Array, Array]:
         if acquisition.name == "pi":  # it has the slopes of log EI
             acquisition = replace(acquisition, name="ei")
-        scored = self.hypotheses.predict(Z)
+        scored = self.hypotheses.predict(Z, slope=True)
         best = np.broadcast_to(self.hypotheses.best, scored.mean.shape)
         std = np.broadcast_to(scored.std[:, None], scored.mean.shape)
         each, by_mean, by_std = acquisition.slopes(scored.mean, std, best)
