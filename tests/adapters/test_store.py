@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 
 import headstart as hs
-from program import python
 
 optuna = pytest.importorskip("optuna", reason="Optuna is not installed")
 
@@ -133,7 +132,7 @@ def test_runs_of_other_models_in_one_store_are_left_out(tmp_path: Path) -> None:
 WORKER = """
 import sys, headstart as hs
 space = {{"x": hs.Float(0, 1), "y": hs.Float(0, 1)}}
-for i in range(3):
+for i in range(2):
     hs.minimize(lambda c: c["x"], space, n_trials=3, n_init=3, store={path!r}, task="task", seed=i)
     hs.minimize(lambda c: c["x"], space, n_trials=3, n_init=3, store={path!r}, task=sys.argv[1], seed=i)
 """
@@ -155,8 +154,8 @@ def test_processes_fill_one_store_and_nothing_is_lost(tmp_path: Path) -> None:
         _, errors = worker.communicate(timeout=240)
         assert worker.returncode == 0, errors
     there = studies(path)
-    assert sum(study.n_trials for study in there.values()) == 2 * 3 * 2 * 3
-    assert set(there) >= {"a", "a (2)", "a (3)", "b", "b (2)", "b (3)", "task", "task (6)"}
+    assert sum(study.n_trials for study in there.values()) == 2 * 2 * 2 * 3
+    assert set(there) >= {"a", "a (2)", "b", "b (2)", "task", "task (4)"}
     history = hs.Store(path).history()
     assert history is not None
     assert history.tasks == ["a", "b", "task"]
@@ -266,15 +265,14 @@ def test_a_search_of_scikit_learn_fills_and_uses_a_store(tmp_path: Path) -> None
 
 def test_a_sampler_may_be_the_first_to_use_its_storage(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/runs.db"
-    code = f"""
-import sys, optuna, headstart as hs
-study = optuna.create_study(
-    storage={url!r}, study_name=sys.argv[1] if len(sys.argv) > 1 else None,
-    sampler=hs.optuna.HeadstartSampler({url!r}, n_init=2, init="rbi", surrogate="gp"))
-study.optimize(lambda t: t.suggest_float("x", 0, 1) + t.suggest_float("y", 0, 1), n_trials=3)
-print([t.user_attrs.get("headstart:start") for t in study.trials])
-"""
-    assert [python(code).stdout for _ in range(2)] == ["[None, None, None]\n", "[0, 1, None]\n"]
+
+    def script() -> list[int | None]:
+        sampler = hs.optuna.HeadstartSampler(url, n_init=2, init="rbi", surrogate="gp")
+        study = optuna.create_study(storage=url, sampler=sampler)
+        study.optimize(lambda t: t.suggest_float("x", 0, 1) + t.suggest_float("y", 0, 1), n_trials=3)
+        return [trial.user_attrs.get("headstart:start") for trial in study.trials]
+
+    assert [script() for _ in range(2)] == [[None, None, None], [0, 1, None]]
 
 
 def test_a_database_that_is_being_created_is_waited_for(tmp_path: Path) -> None:

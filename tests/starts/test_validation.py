@@ -7,7 +7,7 @@ import pytest
 
 import headstart as hs
 from headstart._support.progress import Progress
-from headstart.history.history import build
+from headstart.history import build
 from headstart.starts import validation
 from headstart.starts.measures import expected_random
 from histories import FLAT, make

@@ -1,4 +1,4 @@
-"""What leaving out each past task in turn found: the curves, and the verdict in words."""
+"""Evidence from leaving out each past task in turn: the curves, and the verdict in words."""
 
 from __future__ import annotations
 

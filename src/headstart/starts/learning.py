@@ -13,8 +13,8 @@ from headstart._support.types import Array
 from headstart._support.wording import counted
 from headstart.errors import ArgumentError
 from headstart.history import Features, History
-from headstart.history.history import checked_features
 from headstart.history.past import past_runs, required
+from headstart.history.task import checked_features
 from headstart.space import Space
 from headstart.starts.start import Start
 from headstart.strategies.base import Strategy, Told
