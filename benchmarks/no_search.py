@@ -7,9 +7,9 @@ sets the chosen configuration beats the defaults (a tie counts half), and the ge
 theirs. Only configurations that all data sets measured can be chosen, so that every loss is a measured one.
 
 average: the best configuration on average over the other data sets, by normal scores. wins: the one that beats the
-defaults most often. headstart: the rule of `library/unsearched.py`, without and with meta-features, and as it ships,
-with them where leave-one-out says that they help (on the other data sets alone). --sweep prints what each of its
-constants is worth with meta-features, and how the histories fare with the value that is best on all others.
+defaults most often. ours: the rule of `library/unsearched.py`, without and with meta-features; the latter is what
+ships. --sweep prints what each of its constants is worth, and how the histories fare with the value that is best on all
+others.
 """
 
 from __future__ import annotations
@@ -74,11 +74,7 @@ def rules(case: Case, wanted: str | None = None) -> dict[str, tuple[float, float
     def by_features(losses: np.ndarray, M: np.ndarray, new: np.ndarray) -> int:
         return int((unsearched.worth_of(losses, case.default) @ unsearched.closeness(M, new)).argmax())
 
-    def shipped(losses: np.ndarray, M: np.ndarray, new: np.ndarray) -> int:
-        helps = unsearched.helps(unsearched.worth_of(losses, case.default), M)
-        return (by_features if helps else ours)(losses, M, new)
-
-    each = {"average": average, "wins": wins, "ours": ours, "ours, features": by_features, "ours, as shipped": shipped}
+    each = {"average": average, "wins": wins, "ours": ours, "ours, features": by_features}
     return {name: outcome(case, choose) for name, choose in each.items() if wanted in (None, name)}
 
 

@@ -12,7 +12,7 @@ from headstart.history import build
 from headstart.library import unsearched as module
 from headstart.library.models import MODELS
 from headstart.library.portfolios import best_for, suggested
-from headstart.library.unsearched import Unsearched, chosen_worth, closeness, helps, shared, unsearched, worth_of
+from headstart.library.unsearched import Unsearched, closeness, shared, unsearched, worth_of
 
 RIDGE = MODELS["ridge-regression"]
 
@@ -42,22 +42,14 @@ def test_past_data_sets_count_by_the_ranks_of_their_meta_features() -> None:
     assert closeness(np.ones((3, 1)), np.ones(1)).tolist() == [1, 1, 1]
 
 
-def two_kinds(telling: bool):
-    """Worth (2, 40): one configuration is best on even data sets, the other on odd ones; M may tell them apart."""
-    kind = np.arange(40) % 2
-    M = np.column_stack([kind if telling else np.arange(40) // 2 % 2, np.arange(40) % 7]).astype(float)
-    return np.where(kind == 0, [[1.0], [0.0]], [[0.1], [1.0]]), M
-
-
-def test_meta_features_are_used_where_leaving_out_shows_that_they_help() -> None:
-    worth, M = two_kinds(telling=True)
-    assert helps(worth, M)
-    assert chosen_worth(worth, M).mean() == 1.0
-    assert not helps(*two_kinds(telling=False))
-    found = Unsearched([{"a": 0}, {"a": 1}], worth, True, worth)
-    tasks = {f"t{i:02}": {"kind": row[0], "other": row[1]} for i, row in enumerate(M)}
-    assert [found.best(tasks, {"kind": kind, "other": 3.0}) for kind in (0.0, 1.0)] == [0, 1]
-    assert found.best(tasks, None) == 0
+def test_meta_features_choose_among_the_candidates() -> None:
+    kind = np.arange(40) % 2  # one configuration is best on even data sets, the other on odd ones
+    worth = np.where(kind == 0, [[1.0], [0.0]], [[0.1], [1.0]])
+    found = Unsearched([{"a": 0}, {"a": 1}], worth, worth)
+    tasks = {f"t{i:02}": {"kind": float(kind[i]), "other": float(i % 7)} for i in range(40)}
+    assert [found.best(tasks, {"kind": k, "other": 3.0}) for k in (0.0, 1.0)] == [0, 1]
+    assert found.best(tasks, None) == found.best(tasks, {"unknown": 1.0}) == 0  # the best one on average
+    assert found.best(tasks, {"kind": 1.0, "other": math.nan}) == 1
     assert found.best(dict(reversed(tasks.items())), {"kind": 1.0, "other": 3.0}) == 1
 
 

@@ -24,8 +24,7 @@ def defaults(estimator: E, X: Any, y: Any, *, scoring: Any = None) -> E:
     scoring: as for `GridSearchCV`; the configuration is chosen by the metric that matches it best.
 
     It takes milliseconds: nothing is trained. The configuration is the one that beats the estimator's own defaults on
-    most past data sets and by most. Meta-features of (X, y) are used for the models for which they choose better ones
-    on data sets left out; for all others the answer is the same for every data set.
+    most past data sets, and by most; those with similar meta-features count more.
 
     >>> model = defaults(LGBMClassifier(), X, y).fit(X, y)  # doctest: +SKIP
     """

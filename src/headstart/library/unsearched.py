@@ -6,8 +6,8 @@ configuration λ is worth
     a_D(λ) = [λ beats the defaults] + log(loss of the defaults / loss of λ),
 
 so a small gain on most data sets counts as much as a large one on few. The candidate with the highest mean is chosen.
-Where leave-one-out shows that this is better, past data sets count by how much their meta-features resemble those of
-the new one. `benchmarks/no_search.py` compares this rule with others, and prints what each constant is worth.
+Past data sets count by how much their meta-features resemble those of the new one. `benchmarks/no_search.py` compares
+this rule with others, and prints what each constant is worth.
 
 | symbol | name    | shape  | meaning                                                            |
 | ------ | ------- | ------ | ------------------------------------------------------------------ |
@@ -18,6 +18,7 @@ the new one. `benchmarks/no_search.py` compares this rule with others, and print
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -32,7 +33,7 @@ from headstart.transfer.ranks import normal_scores
 
 GAIN = 1.0  # what the logarithm of the gain counts beside winning at all
 MOST = 2.0  # larger logarithms of the gain, or of the loss, are cut off here
-NEAREST = 10  # past data sets that count noticeably, if meta-features help
+NEAREST = 10  # past data sets that count noticeably
 LEAST = 1e-9  # smaller losses count as this one
 SIDES: tuple[Literal["left"], Literal["right"]] = ("left", "right")
 KEPT = 12  # candidates that are stored: those worth most on average
@@ -40,34 +41,32 @@ KEPT = 12  # candidates that are stored: those worth most on average
 
 @dataclass(frozen=True)
 class Unsearched:
-    """The candidates and what they are worth. helps: whether meta-features help to choose among them.
+    """The candidates and what they are worth.
 
     scores (n, T): their scores on the past data sets, as those of a portfolio.
     """
 
     configs: list[Config]
     worth: Array
-    helps: bool
     scores: Array
 
     def to_json(self) -> dict[str, Any]:
         tables = {"worth": np.round(self.worth, 3).tolist(), "scores": np.round(self.scores, 2).tolist()}
-        return {"configs": self.configs, "helps": self.helps, **tables}
+        return {"configs": self.configs, **tables}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Unsearched:
         worth, scores = (np.array(data[name], dtype=float) for name in ("worth", "scores"))
-        return cls(list(data["configs"]), worth, bool(data["helps"]), scores)
+        return cls(list(data["configs"]), worth, scores)
 
     def best(self, tasks: Mapping[str, Features], features: Features | None) -> int:
         """The position of the candidate for a data set with these meta-features. tasks: those of the past ones."""
-        weights = np.ones(self.worth.shape[1])
-        if self.helps and features:
-            past = [tasks[name] for name in sorted(tasks)]
-            names = [name for name in features if all(name in known for known in past)]
-            M = np.array([[known[name] for name in names] for known in past])
-            weights = closeness(M, np.array([features[name] for name in names]))
-        return int(np.argmax(self.worth @ weights))
+        past, given = [tasks[name] for name in sorted(tasks)], features or {}
+        names = [name for name, x in given.items() if math.isfinite(x) and all(name in known for known in past)]
+        if not names:
+            return int(np.argmax(self.worth.mean(axis=1)))
+        M = np.array([[known[name] for name in names] for known in past])
+        return int(np.argmax(self.worth @ closeness(M, np.array([given[name] for name in names]))))
 
 
 def unsearched(name: str, metric: str, history: History) -> Unsearched | None:
@@ -81,7 +80,7 @@ def unsearched(name: str, metric: str, history: History) -> Unsearched | None:
     best = np.sort(np.argsort(-worth.mean(axis=1), kind="stable")[:KEPT])
     configs = history.space.from_values(history.V[rows[best]])
     scores = [normal_scores(task.losses)[np.searchsorted(task.rows, rows[best])] for task in history]
-    return Unsearched(configs, worth[best], helps(worth, history.feature_matrix()), np.column_stack(scores))
+    return Unsearched(configs, worth[best], np.column_stack(scores))
 
 
 def shared(model: Model, metric: str, history: History) -> tuple[Any, Array, int] | None:
@@ -115,7 +114,7 @@ def closeness(M: Array, new: Array) -> Array:
     ranks, place = (_ranks(order, rows) for rows in (M, new[None]))
     squared = ((ranks - place) ** 2).sum(axis=1)
     width = np.sort(squared)[min(NEAREST, len(M)) - 1]
-    return np.exp(-squared / width) if width > 0 else np.ones(len(M))
+    return np.exp(-squared / width) if width > 0 else (squared == 0).astype(float)
 
 
 def _ranks(order: Array, rows: Array) -> Array:
@@ -123,20 +122,3 @@ def _ranks(order: Array, rows: Array) -> Array:
     pairs = list(zip(order.T, rows.T, strict=True))
     below, most = (np.column_stack([np.searchsorted(known, x, side) for known, x in pairs]) for side in SIDES)
     return np.asarray((below + most) / (2 * len(order)))
-
-
-def helps(worth: Array, M: Array) -> bool:
-    """Whether meta-features choose better configurations, each data set left out in turn."""
-    if not M.size or not np.isfinite(M).all() or len(M) <= NEAREST:
-        return False
-    return bool(chosen_worth(worth, M).mean() > chosen_worth(worth, None).mean())
-
-
-def chosen_worth(worth: Array, M: Array | None) -> Array:
-    """What the chosen configuration is worth on each data set, left out in turn; with meta-features if given."""
-    found = np.empty(worth.shape[1])
-    for t in range(len(found)):
-        others = np.delete(np.arange(len(found)), t)
-        weights = np.ones(len(others)) if M is None else closeness(M[others], M[t])
-        found[t] = worth[np.argmax(worth[:, others] @ weights), t]
-    return found
