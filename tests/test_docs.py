@@ -7,6 +7,7 @@ import re
 import shlex
 import subprocess
 import sys
+from functools import cache
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 from textwrap import dedent
@@ -38,6 +39,7 @@ def lacking(needs: str | None) -> str | None:
     return None
 
 
+@cache
 def _imports(name: str) -> bool:
     return subprocess.run([sys.executable, "-c", f"import {name}"], capture_output=True).returncode == 0
 

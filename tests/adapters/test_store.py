@@ -132,7 +132,7 @@ def test_runs_of_other_models_in_one_store_are_left_out(tmp_path: Path) -> None:
 WORKER = """
 import sys, headstart as hs
 space = {{"x": hs.Float(0, 1), "y": hs.Float(0, 1)}}
-for i in range(2):
+for i in range(3):
     hs.minimize(lambda c: c["x"], space, n_trials=3, n_init=3, store={path!r}, task="task", seed=i)
     hs.minimize(lambda c: c["x"], space, n_trials=3, n_init=3, store={path!r}, task=sys.argv[1], seed=i)
 """
@@ -154,8 +154,8 @@ def test_processes_fill_one_store_and_nothing_is_lost(tmp_path: Path) -> None:
         _, errors = worker.communicate(timeout=240)
         assert worker.returncode == 0, errors
     there = studies(path)
-    assert sum(study.n_trials for study in there.values()) == 2 * 2 * 2 * 3
-    assert set(there) >= {"a", "a (2)", "b", "b (2)", "task", "task (4)"}
+    assert sum(study.n_trials for study in there.values()) == 2 * 3 * 2 * 3
+    assert set(there) >= {"a", "a (2)", "a (3)", "b", "b (2)", "b (3)", "task", "task (6)"}
     history = hs.Store(path).history()
     assert history is not None
     assert history.tasks == ["a", "b", "task"]
