@@ -114,7 +114,7 @@ def closeness(M: Array, new: Array) -> Array:
     ranks, place = (_ranks(order, rows) for rows in (M, new[None]))
     squared = ((ranks - place) ** 2).sum(axis=1)
     width = np.sort(squared)[min(NEAREST, len(M)) - 1]
-    return np.exp(-squared / width) if width > 0 else (squared == 0).astype(float)
+    return np.asarray(np.exp(-squared / width) if width > 0 else squared == 0, dtype=float)
 
 
 def _ranks(order: Array, rows: Array) -> Array:
