@@ -36,7 +36,7 @@ def test_a_configuration_serves_the_tasks_on_which_it_is_the_best_of_the_start(s
     assert start.serves == np.bincount(F.argmin(axis=0), minlength=4).tolist()
 
 
-@pytest.mark.parametrize("method", ["auto", "li", "rbi"])
+@pytest.mark.parametrize("method", ["auto", "rbi"])
 def test_expected_losses_are_those_on_tasks_left_out(method, monkeypatch):
     """With as many folds as tasks: what starts learned without a task reach on it."""
     monkeypatch.setattr("headstart.starts.learning.FOLDS", 6)
