@@ -11,7 +11,7 @@ import pytest
 import headstart as hs
 from headstart.cli.main import main
 from headstart.errors import HistoryError
-from headstart.history.history import build
+from headstart.history import build
 from headstart.starts.over_time import TIMES, OverTime, _curve, in_words, over_time
 
 SPACE = hs.Space({"x": hs.Float(0.0, 1.0), "size": hs.Int(1, 8)})

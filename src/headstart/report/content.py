@@ -23,10 +23,11 @@ from headstart._support.wording import counted
 from headstart.history import History
 from headstart.space import Categorical, Parameter, Space
 from headstart.space.quasirandom import halton
+from headstart.starts.evidence import ESTIMATE, Evidence
 from headstart.starts.learning import learn
 from headstart.starts.over_time import AFTER, LEAST_TASKS, fitting_unit, over_time, timed_tasks
 from headstart.starts.start import Start
-from headstart.starts.validation import ESTIMATE, Evidence, evidence
+from headstart.starts.validation import evidence
 from headstart.transfer.models import TaskModels
 
 START = "headstart:start"  # the attribute that marks a trial of a start, as in `adapters/optuna/attributes.py`
