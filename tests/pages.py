@@ -17,8 +17,8 @@ QUIET = ("disable-quic", "disable-background-networking", "disable-component-upd
 
 
 @contextmanager
-def browser(path: Path, width: int, *, dark: bool = False) -> Iterator[Any]:
-    """The page in Chromium, drawn; errors in its console fail the test."""
+def browser(path: Path | str, width: int, *, dark: bool = False) -> Iterator[Any]:
+    """The page in Chromium, drawn; errors in its console fail the test. path: a file, or an address."""
     webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
     chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
     if not chromium or not driver:
@@ -34,11 +34,14 @@ def browser(path: Path, width: int, *, dark: bool = False) -> Iterator[Any]:
         page.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
         theme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [theme]})
-        page.get(path.as_uri())
-        wait(page, "return document.body.dataset.drawn === 'yes'")
+        if isinstance(path, str):
+            page.get(path)
+        else:
+            page.get(path.as_uri())
+            wait(page, "return document.body.dataset.drawn === 'yes'")
         yield page
         severe = [entry for entry in page.get_log("browser") if entry["level"] == "SEVERE"]
-        assert not severe
+        assert not severe, severe
     finally:
         page.quit()
 

@@ -182,3 +182,15 @@ def test_pictures_of_awkward_numbers_are_finite():
         assert "nan" not in words
         assert "inf" not in words
     assert svg(Picture([Series("none", [], [])], x="x")) == ""
+
+
+def test_marks_of_a_start_that_are_close_share_a_label():
+    start = hs.Start(hs.Space({"x": hs.Float(0, 1), "y": hs.Float(0, 1)}), [{"x": x, "y": y} for x, y in PLACES])
+    (marks,) = start._picture().series
+    assert list(zip(marks.y, marks.x, marks.texts, strict=True)) == [
+        *((0.0, 0.5, "1, 2"), (0.0, 0.51, ""), (0.0, 0.6, "3")),
+        *((1.0, 0.1, "1"), (1.0, 0.5, "2, 3")),
+    ]
+
+
+PLACES = ((0.51, 0.1), (0.5, 0.5), (0.6, 0.5))

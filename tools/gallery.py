@@ -1,7 +1,7 @@
 """Runs the examples in docs/examples and writes docs/gallery.md with their output: python tools/gallery.py [NAME …]
 
 With names, only those are run, and the others keep their output. An example begins with a docstring: its title, and a
-few lines about it.
+few lines about it. If it ends with a `figure`, that is drawn with matplotlib to docs/pictures/gallery/NAME.svg.
 """
 
 from __future__ import annotations
@@ -16,6 +16,19 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES, PAGE = ROOT / "docs" / "examples", ROOT / "docs" / "gallery.md"
+PICTURES = ROOT / "docs" / "pictures" / "gallery"
+FIGURE = re.compile(r"^figure = ", re.MULTILINE)
+# Runs an example as a program does, but without Plotly, whose figures cannot be put into a static page.
+RUNNER = """
+import runpy, sys
+sys.modules["plotly"] = None
+import matplotlib
+matplotlib.use("agg")
+matplotlib.rcParams.update({"svg.hashsalt": "headstart", "axes.spines.top": False, "axes.spines.right": False})
+figure = runpy.run_path(sys.argv[1], run_name="__main__").get("figure")
+if figure is not None:
+    figure.savefig(sys.argv[2], metadata={"Date": None})
+"""
 ORDER = ("nothing_yet", "store", "optuna_studies", "own_loop", "does_it_help", "hand_over", "changed_space")
 INTRODUCTION = """# Examples with their output
 
@@ -36,7 +49,8 @@ def run(name: str) -> str:
     """What an example prints and logs, without the lines of Optuna that carry the time."""
     path = os.pathsep.join(filter(None, [str(ROOT / "src"), os.environ.get("PYTHONPATH")]))
     environment = {**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1", "COLUMNS": "100", "PYTHONUNBUFFERED": "1"}
-    command = [sys.executable, "-W", "ignore", EXAMPLES / f"{name}.py"]
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    command = [sys.executable, "-W", "ignore", "-c", RUNNER, EXAMPLES / f"{name}.py", PICTURES / f"{name}.svg"]
     with tempfile.TemporaryDirectory() as folder:
         done = subprocess.run(
             command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
@@ -48,7 +62,8 @@ def run(name: str) -> str:
 
 def part(name: str, output: str) -> str:
     title, text, code = split(name)
-    return f"## {title}\n\n{text}\n\n```python\n{code}\n```\n\n```text\n{output}\n```\n"
+    picture = f"\n![Figure of the example: {title}](pictures/gallery/{name}.svg)\n" if FIGURE.search(code) else ""
+    return f"## {title}\n\n{text}\n\n```python\n{code}\n```\n\n```text\n{output}\n```\n{picture}"
 
 
 def outputs() -> dict[str, str]:

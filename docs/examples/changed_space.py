@@ -23,3 +23,4 @@ space = hs.Space(
 )
 start = hs.learn(runs, n=3, space=space, rename={"lr": "learning_rate"}, fill={"dropout": 0.0})
 print(start)
+figure = start.plot()

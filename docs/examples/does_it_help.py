@@ -12,3 +12,4 @@ evidence = hs.evidence(history, n=5, methods=("auto", "rbi"))
 print(evidence.summary)
 for name, curve in {**evidence.curves, "random": evidence.random[:, :5]}.items():
     print(f"{name:7}", *(f"{distance:.3f}" for distance in curve.mean(axis=0)))
+figure = evidence.plot()

@@ -36,3 +36,4 @@ for trial in study.trials:
     print(trial.number, f"{trial.value:.4f}", trial.user_attrs["headstart:origin"])
 print(study.trials[0].user_attrs["headstart:why"])
 print(hs.optuna.account(study).verdict)
+figure = hs.History.from_optuna("sqlite:///boosting.db").plot()

@@ -19,3 +19,4 @@ for _ in range(6):
 
 print(f"the best of all {len(table)} is {errors.min():.4f}")
 print(opt.explain())
+figure = opt.plot()

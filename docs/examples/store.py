@@ -22,4 +22,6 @@ for task, load in {"cancer": load_breast_cancer, "wine": load_wine, "iris": load
     search.fit(*load(return_X_y=True))
     print(f"{task}: begins with a {search.cv_results_['origin'][0]} trial, reaches {search.best_score_:.2f}")
 
-print(hs.Store("trees.db").history())
+history = hs.Store("trees.db").history()
+print(history)
+figure = history.plot()

@@ -81,7 +81,7 @@ def _matplotlib(picture: Picture) -> Any:
     axes.set(xlabel=_literal(picture.x), ylabel=_literal(picture.y))
     if picture.names:
         axes.set_yticks(range(len(picture.names)), [_literal(name) for name in picture.names])
-        axes.set(xlim=(-0.03, 1.03), ylim=(len(picture.names) - 0.5, -0.8))
+        axes.set(xlim=(-0.06, 1.06), ylim=(len(picture.names) - 0.5, -0.8))
     elif all(float(x).is_integer() for one in picture.series for x in one.x):
         axes.xaxis.get_major_locator().set_params(integer=True)  # trials are whole numbers
     if len(picture.series) > 1 and not picture.names:

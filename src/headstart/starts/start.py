@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 FORMAT = 1
+CLOSE = 0.03  # marks of a picture that are this near share a label, as a share of the range
 
 
 @dataclass(frozen=True, repr=False)
@@ -99,12 +100,18 @@ class Start:
     def _picture(self) -> Picture:
         """Where the configurations, by number, lie in the range of each parameter."""
         names = list(self.space)
-        numbers: dict[tuple[float, float], list[str]] = {}
+        numbers: dict[tuple[float, float], list[int]] = {}  # by line and position
         for i, j in np.argwhere(~np.isnan(self.V)):
-            place = _position(self.space[names[j]], float(self.V[i, j])), float(j)
-            numbers.setdefault(place, []).append(str(i + 1))
-        x, y = [x for x, _ in numbers], [y for _, y in numbers]
-        marks = Series("configurations", x, y, marks=True, texts=[", ".join(here) for here in numbers.values()])
+            place = float(j), _position(self.space[names[j]], float(self.V[i, j]))
+            numbers.setdefault(place, []).append(int(i) + 1)
+        places, labels = sorted(numbers), [list[int]() for _ in numbers]
+        first = 0  # of the marks that share a label, because two labels would run together: 1 and 3 as 13
+        for k, (line, x) in enumerate(places):
+            if places[first][0] != line or x - places[first][1] > CLOSE:
+                first = k
+            labels[first] += numbers[places[k]]
+        texts = [", ".join(map(str, sorted(label))) for label in labels]
+        marks = Series("configurations", [x for _, x in places], [y for y, _ in places], marks=True, texts=texts)
         return Picture([marks], x="position in the range, from its lowest (0) to its highest (1)", names=names)
 
     def plot(self) -> Any:

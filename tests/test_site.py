@@ -1,0 +1,90 @@
+"""The documentation as a site: built, and its pages in a real browser on a desk and on a phone, light and dark.
+
+Skipped where MkDocs (make docs installs it) or Chromium is missing. HEADSTART_SCREENSHOTS names a folder to keep the
+screenshots in, to be looked at.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pages import browser, screenshot, wait
+
+ROOT = Path(__file__).resolve().parents[1]
+SHOWN = (
+    *("", "how/", "gallery/", "which/", "past/", "cost/", "commands/", "claims/"),
+    *("methods/auto/", "reference/search/"),
+)
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *args: Any) -> None:
+        """Nothing: the tests look at the browser's console."""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    pytest.importorskip("material", reason="MkDocs and its theme are not installed; make docs installs them")
+    pytest.importorskip("mkdocstrings", reason="mkdocstrings is not installed; make docs installs it")
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-W", "ignore", "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", folder]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder
+
+
+@pytest.fixture(scope="module")
+def address(site: Path) -> Iterator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(site))) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_address[1]}/"
+        server.shutdown()
+
+
+# Pictures that did not load, cells and lines that stick out of the page without a way to scroll to them.
+FAULTS = """
+const found = [...document.images].filter(i => i.complete && !i.naturalWidth).map(i => `${i.src} did not load`);
+const scrolls = e => e && e !== document.body &&
+  (["auto", "scroll", "hidden"].includes(getComputedStyle(e).overflowX) || scrolls(e.parentElement));
+for (const e of document.querySelectorAll("article :is(p, li, table, pre, img, h1, h2, h3)")) {
+  const b = e.getBoundingClientRect();
+  if (b.width && b.right > innerWidth + 2 && !scrolls(e))
+    found.push(`${e.tagName} sticks out: ${e.textContent.slice(0, 40)}`);
+}
+if (document.documentElement.scrollWidth > innerWidth + 1) found.push("the page is wider than the screen");
+return found;
+"""
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_site_looks_right(site: Path, address: str, width: int, dark: bool, tmp_path: Path) -> None:
+    """No page is wider than the screen, every picture loads, and the theme is that of the screen."""
+    pages = sorted({path.parent.relative_to(site).as_posix() for path in site.rglob("index.html")})
+    names = ["" if name == "." else f"{name}/" for name in pages]
+    assert set(SHOWN) <= set(names)
+    wrong: dict[str, list[str]] = {}
+    with browser(address, width, dark=dark) as page:
+        for name in names:
+            page.get(address + name)
+            wait(page, "return document.readyState === 'complete' && [...document.images].every(i => i.complete)")
+            if found := page.execute_script(FAULTS):
+                wrong[name] = found
+            if name in SHOWN:
+                label = name.strip("/").replace("/", "-") or "home"
+                screenshot(page, width, tmp_path / f"site-{label}-{width}-{'dark' if dark else 'light'}.png")
+        ink, paper = page.execute_script(
+            "const s = getComputedStyle(document.querySelector('article')), b = getComputedStyle(document.body);"
+            "return [s.color, b.backgroundColor].map(c => c.match(/[\\d.]+/g).slice(0, 3).map(Number))"
+        )
+        assert (sum(ink) > sum(paper)) == dark
+    assert wrong == {}
