@@ -39,9 +39,7 @@ T = TypeVar("T")
 
 TOGETHER = 16  # trials that choose at the same time and are told apart
 MOST = 32  # proposals of one model for trials of this process, one after the other
-SHARE = (
-    4.0  # in a hurry, proposals are kept for so many later trials that these take this many times as long as choosing
-)
+SHARE = 4.0  # how many times as long as one choice of the model the trials take that it chooses for, in a hurry
 
 
 @dataclass(frozen=True)
