@@ -24,8 +24,9 @@ USABLE := import sys, ensurepip, venv; sys.exit(sys.version_info < (3, 10))
 CANDIDATES := python3 python3.14 python3.13 python3.12 python3.11 python3.10
 PYTHON ?= $(shell for p in $(CANDIDATES); do "$$p" -c "$(USABLE)" 2>/dev/null && echo "$$p" && break; done)
 
-# One core per test process, since several processes share the machine.
-TEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(PY) -m pytest -n auto --maxprocesses 4 -rs
+# One core per test process, since several processes share the machine. A file stays in one process: some tests of a
+# file share what is slow to prepare.
+TEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(PY) -m pytest -n auto --maxprocesses 4 --dist loadfile -rs
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:

@@ -1,11 +1,15 @@
 """The models of the library on data sets that took part in nothing (`problems.SET_ASIDE`).
 
-python benchmarks/models.py [--models NAME ...] [--trials 50] [--seeds 2] [--metric NAME] [--jobs 1] [--work DIR]
+python benchmarks/models.py [--models NAME ...] [--seeds 2] [--metric NAME] [--jobs 1] [--work DIR]
 
 A third of each data set is the test set. A trial is one configuration: its validation loss is that of three-fold
 cross-validation on the other two thirds, its test loss that of the model trained on them. A search is judged by the
 trial with the best validation loss so far. The metric is the log loss, for support vector machines the error rate, and
 for regression the RMSE.
+
+`no search` is the configuration of `hs.defaults`. FLAML is its zero-shot configuration (`flaml.default`), where it has
+the model; flaml has to be installed for it, and torch for GPSampler. Of a configuration that takes more than two
+seconds, only the first fold is measured.
 
 Tables show losses relative to the estimator's defaults: the geometric mean, over data sets and seeds, of the loss
 divided by that of the defaults (below 1 is better), and on how many data sets the mean was better. Finished searches
@@ -16,7 +20,7 @@ from __future__ import annotations
 
 import argparse
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -30,19 +34,26 @@ import headstart as hs
 from headstart.library import folds, measuring, pieces, problems
 from headstart.library.datasets import Dataset
 from headstart.library.models import CLASSIFICATION, MODELS, Model, features
+from headstart.library.portfolios import best_for
 
 Config = Mapping[str, Any]
-Evaluate = Callable[[Config], tuple[float, float]]
-METHODS = ("defaults", "headstart", "random", "TPE")
+Losses = list[float]
+TRIALS = {"FLAML": 1, "no search": 1, "headstart": 20, "random": 50, "TPE": 100, "GPSampler": 50}
+METHODS = ("defaults", *TRIALS)
 COLUMNS = (
-    ("headstart", 1),
+    ("FLAML", 1),
+    ("no search", 1),
     ("headstart", 5),
     ("headstart", 20),
     ("random", 20),
     ("random", 50),
     ("TPE", 20),
     ("TPE", 50),
+    ("TPE", 100),
+    ("GPSampler", 20),
+    ("GPSampler", 50),
 )
+FLAML = {"lightgbm": "lgbm", "xgboost": "xgboost", "random-forest": "rf", "extra-trees": "extra_tree"}
 
 
 def metric_of(model: Model, wanted: str | None) -> str:
@@ -58,63 +69,89 @@ def past(name: str, metric: str) -> hs.History:
     return hs.library.load(name, metric)
 
 
-def evaluator(model: Model, data: Dataset, metric: str, seed: int) -> tuple[Evaluate, dict[str, float], Config]:
-    """A function from configurations to validation and test loss, the meta-features, and the defaults."""
-    classes = model.kind == CLASSIFICATION
-    rows = np.arange(len(data.y))
-    train, test = train_test_split(rows, test_size=1 / 3, stratify=data.y if classes else None, random_state=seed)
-    part = Dataset(data.name, data.X.iloc[train].reset_index(drop=True), data.y[train], data.source)
-    assert not classes or set(part.y) == set(data.y)
-    validation = folds.folds(part, model, seed=seed)
-    held_out = [folds.fold(data, train, test, model)]
-    sign = 1.0 if model.metrics[metric] == "minimize" else -1.0
+class Problem:
+    """A model on a data set: two thirds of the rows for cross-validation, the rest as the test set."""
 
-    def evaluate(config: Config) -> tuple[float, float]:
-        found = [measuring.measure(model, config, parts)[metric] for parts in (validation, held_out)]
-        return tuple(np.inf if value is None else sign * value for value in found)  # type: ignore[return-value]
+    def __init__(self, model: Model, data: Dataset, metric: str, seed: int) -> None:
+        classes = model.kind == CLASSIFICATION
+        rows = np.arange(len(data.y))
+        train, test = train_test_split(rows, test_size=1 / 3, stratify=data.y if classes else None, random_state=seed)
+        self.part = Dataset(data.name, data.X.iloc[train].reset_index(drop=True), data.y[train], data.source)
+        assert not classes or set(self.part.y) == set(data.y)
+        self.model, self.metric = model, metric
+        self.validation = folds.folds(self.part, model, seed=seed)
+        self.held_out = [folds.fold(data, train, test, model)]
+        self.sign = 1.0 if model.metrics[metric] == "minimize" else -1.0
 
-    columns = held_out[0].X_train.shape[1]
-    return evaluate, features(model.kind, part.X, part.y), model.default_for(columns)
+    def __call__(self, config: Config) -> Losses:
+        """Validation and test loss of a configuration."""
+        found = [
+            measuring.measure(self.model, config, parts)[self.metric] for parts in (self.validation, self.held_out)
+        ]
+        return [np.inf if value is None else self.sign * value for value in found]
+
+    @property
+    def features(self) -> dict[str, float]:
+        return features(self.model.kind, self.part.X, self.part.y)
+
+    @property
+    def defaults(self) -> Config:
+        return self.model.default_for(self.held_out[0].X_train.shape[1])
+
+    @property
+    def by_flaml(self) -> Config | None:
+        """The configuration that FLAML suggests without a search; None if it does not have the model."""
+        short = FLAML.get(self.model.name.rpartition("-")[0])
+        if short is None:
+            return None
+        from flaml.default import suggest_hyperparams
+
+        first = self.held_out[0]
+        found, _ = suggest_hyperparams(self.model.kind, first.X_train, first.y_train, short)
+        return {name: value for name, value in found.items() if name not in ("verbose", "verbosity", "random_state")}
 
 
-def search(key: str, *, trials: int, metric: str | None) -> list[list[float]]:
+def search(key: str, *, metric: str | None) -> list[Losses]:
     """Validation and test loss of each trial."""
     warnings.simplefilter("ignore")
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     name, dataset, method, number = key.split("/")
     model = MODELS[name]
     metric = metric_of(model, metric)
-    data = folds.sample(problems.load(dataset), model.kind)
-    evaluate, described, default = evaluator(model, data, metric, seed=int(number))
+    problem = Problem(model, folds.sample(problems.load(dataset), model.kind), metric, seed=int(number))
     seed = crc32(f"{dataset}/{number}".encode())
     if method == "defaults":
-        return [list(evaluate(default))]
-    if method == "headstart":
-        return searched(
-            evaluate, hs.Optimizer(model.space, history=past(name, metric), features=described, seed=seed), 20
-        )
+        return [problem(problem.defaults)]
+    if method == "FLAML":
+        return [] if (config := problem.by_flaml) is None else [problem(config)]
+    if method == "no search":
+        return [problem(best_for(name, metric, problem.features))]
     if method == "random":
-        return [list(evaluate(config)) for config in model.space.sample(trials, seed=seed)]
-    return by_tpe(evaluate, model.space, trials, seed)
+        return [problem(config) for config in model.space.sample(TRIALS[method], seed=seed)]
+    if method == "headstart":
+        opt = hs.Optimizer(model.space, history=past(name, metric), features=problem.features, seed=seed)
+        return by_headstart(problem, opt, TRIALS[method])
+    samplers = {"TPE": optuna.samplers.TPESampler, "GPSampler": optuna.samplers.GPSampler}
+    return by_optuna(problem, samplers[method](seed=seed), TRIALS[method])
 
 
-def searched(evaluate: Evaluate, opt: hs.Optimizer, trials: int) -> list[list[float]]:
+def by_headstart(problem: Problem, opt: hs.Optimizer, trials: int) -> list[Losses]:
     found = []
     for _ in range(trials):
         config = opt.ask()
-        found.append(list(evaluate(config)))
+        found.append(problem(config))
         opt.tell(config, found[-1][0] if np.isfinite(found[-1][0]) else None)
     return found
 
 
-def by_tpe(evaluate: Evaluate, space: hs.Space, trials: int, seed: int) -> list[list[float]]:
-    found: list[list[float]] = []
+def by_optuna(problem: Problem, sampler: optuna.samplers.BaseSampler, trials: int) -> list[Losses]:
+    found: list[Losses] = []
 
     def objective(trial: optuna.Trial) -> float:
-        found.append(list(evaluate(suggest(trial, space))))
+        found.append(problem(suggest(trial, problem.model.space)))
         return min(found[-1][0], 1e6)
 
-    optuna.create_study(sampler=optuna.samplers.TPESampler(seed=seed)).optimize(objective, n_trials=trials)
+    optuna.create_study(sampler=sampler).optimize(objective, n_trials=trials)
     return found
 
 
@@ -146,34 +183,34 @@ def summary(done: Mapping[str, Sequence[Sequence[float]]], name: str, seeds: int
     for which, label in enumerate(("validation", "test")):
         cells = []
         for method, n in COLUMNS:
-            ratios = np.array(
-                [
-                    [
-                        np.log(
-                            chosen(done[f"{name}/{dataset}/{method}/{seed}"], n)[which]
-                            / chosen(done[f"{name}/{dataset}/defaults/{seed}"], 1)[which]
-                        )
-                        for seed in range(seeds)
-                    ]
-                    for dataset in aside
-                ]
-            )
+            runs = [[f"{name}/{dataset}/{method}/{seed}" for seed in range(seeds)] for dataset in aside]
+            if not all(done[key] for keys in runs for key in keys):
+                cells.append("—")
+                continue
+            ratios = np.array([[relative(done, key, n, which) for key in keys] for keys in runs])
             better = int((ratios.mean(axis=1) < -1e-9).sum())
             cells.append(f"{np.exp(ratios.mean()):.3f} ({better})")
         lines.append(f"| {name if which == 0 else ''} | {label}, {len(aside)} | {' | '.join(cells)} |")
     return lines
 
 
+def relative(done: Mapping[str, Sequence[Sequence[float]]], key: str, n: int, which: int) -> float:
+    """Logarithm of the loss after n trials, divided by that of the defaults."""
+    name, dataset, _, seed = key.split("/")
+    defaults = chosen(done[f"{name}/{dataset}/defaults/{seed}"], 1)[which]
+    return float(np.log(chosen(done[key], n)[which] / defaults))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--models", nargs="+", default=[name for name in MODELS if name in hs.library.names()])
-    parser.add_argument("--trials", type=int, default=50, help="of random search and TPE")
     parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--metric", help="instead of the log loss, the error rate or the RMSE")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--work", type=Path, default=Path("models.pieces"))
     args = parser.parse_args()
-    print("| model | loss, data sets | " + " | ".join(f"{method}, {n}" for method, n in COLUMNS) + " |")
+    titles = [method if method in ("FLAML", "no search") else f"{method}, {n}" for method, n in COLUMNS]
+    print(f"| model | loss, data sets | {' | '.join(titles)} |")
     print("| --- | --- |" + " --- |" * len(COLUMNS))
     for name in args.models:
         keys = [
@@ -182,8 +219,8 @@ def main() -> None:
             for method in METHODS
             for seed in range(args.seeds)
         ]
-        signature = {"trials": args.trials, "metric": args.metric}
-        compute = partial(search, trials=args.trials, metric=args.metric)
+        signature = {"trials": TRIALS, "metric": args.metric}
+        compute = partial(search, metric=args.metric)
         done = pieces.run(keys, compute, args.work, signature=signature, jobs=args.jobs, label=name)
         print("\n".join(summary(done, name, args.seeds)), flush=True)
 

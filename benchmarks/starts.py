@@ -12,7 +12,7 @@ import time
 import numpy as np
 
 from headstart.history.task import scale
-from headstart.starts.validation import expected_random
+from headstart.starts.measures import expected_random
 from headstart.strategies import AdaptiveLearnedInit, LearnedInit
 from protocol import Method, arguments, curves, heading, history_named, row
 

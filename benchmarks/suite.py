@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed
 
-from headstart.starts.validation import expected_random
+from headstart.starts.measures import expected_random
 from peers import PEERS, New
 
 SUITE = Path(__file__).resolve().parents[2] / "shared" / "suite"
@@ -47,13 +47,14 @@ N_INIT, SEED = 5, 0
 RESAMPLES = 1000
 MOST_RANDOM = 400  # trials of random search whose expectation is kept
 
-MIXTURE, POPULATION = "headstart.surrogates.mixture", "headstart.transfer.population"
+HYPOTHESES, MIXTURE = "headstart.surrogates.hypotheses", "headstart.surrogates.mixture"
+POPULATION = "headstart.transfer.population"
 SWEEP: dict[str, tuple[str, tuple[float, ...]]] = {  # constant: its module, and the values besides its own
-    "BANDWIDTH": (MIXTURE, (0.1, 0.6)),
-    "RESIDUAL": (MIXTURE, (0.05, 0.5)),
-    "TYPICAL": (MIXTURE, (0.5, 1.0)),
-    "SPREAD": (MIXTURE, (0.25, 1.0)),
-    "CAUTION": (MIXTURE, (0.0, 8.0)),
+    "BANDWIDTH": (HYPOTHESES, (0.1, 0.6)),
+    "RESIDUAL": (HYPOTHESES, (0.05, 0.5)),
+    "TYPICAL": (HYPOTHESES, (0.5, 1.0)),
+    "SPREAD": (HYPOTHESES, (0.25, 1.0)),
+    "CAUTION": (HYPOTHESES, (0.0, 8.0)),
     "ODDS": (MIXTURE, (2.0, 12.0)),
     "STRENGTH": (POPULATION, (1.0, 20.0)),
     "PULL": (POPULATION, (0.0, 3.0)),

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from headstart import Categorical, Float, History, Int, Space
-from headstart.history.history import build
+from headstart.history import build
 
 FLAT = Space({"x": Float(0.0, 1.0), "y": Float(1e-3, 1e3, log=True)})
 MIXED = Space(

@@ -255,6 +255,35 @@ def keras_tuner(folder):
         Tuner(objective=objective, max_trials=8, directory=folder, project_name=task, seed=1).search(verbose=0)
 
 
+def keras_tuner_curves(folder):
+    """A project whose trials report three steps, and one of Hyperband with up to nine epochs."""
+    os.environ.setdefault("KERAS_BACKEND", "torch")
+    import keras_tuner as kt
+
+    def config_of(hp):
+        return {"lr": hp.Float("lr", 1e-4, 1.0, sampling="log"), "depth": hp.Int("depth", 2, 4), "kernel": "lin"}
+
+    class Steps(kt.RandomSearch):
+        def run_trial(self, trial, *args, **kwargs):
+            config = config_of(trial.hyperparameters)
+            for step in (0, 1, 2):
+                for noise in (-0.5, 0.5):  # two executions
+                    metrics = {"val_loss": loss(config, "churn") + 2 - step + noise, "size": 1.0}
+                    self.oracle.update_trial(trial.trial_id, metrics, step=step)
+
+    class Halving(kt.Hyperband):
+        def run_trial(self, trial, *args, **kwargs):
+            hp = trial.hyperparameters
+            return {"val_loss": loss(config_of(hp), "fraud") + 9 - hp.values["tuner/epochs"]}
+
+    objective = kt.Objective("val_loss", "min")
+    Steps(objective=objective, max_trials=5, directory=folder, project_name="churn", seed=1).search(verbose=0)
+    space = kt.HyperParameters()  # Hyperband draws its first trial, so it has to know the space before
+    config_of(space)
+    more = {"max_epochs": 9, "hyperparameters": space, "seed": 1}
+    Halving(objective=objective, directory=folder, project_name="fraud", **more).search(verbose=0)
+
+
 def ax(folder):
     """A snapshot and a summary."""
     from ax.api.client import Client

@@ -39,16 +39,26 @@ def svm(centre: float = 0.0, *, direction: str = "minimize") -> Objective:
     return objective
 
 
-def fill(storage: Any, n: int = 4, trials: int = 15, *, name: str = "past", direction: str = "minimize") -> Any:
-    """Run n studies by random search in a storage; returns the storage."""
+def fill(
+    storage: Any,
+    n: int = 4,
+    trials: int = 15,
+    *,
+    name: str = "past",
+    direction: str = "minimize",
+    objective: Callable[[int], Objective] | None = None,
+    pruner: optuna.pruners.BasePruner | None = None,
+) -> Any:
+    """Run n studies by random search in a storage; returns the storage. objective: of each study, instead of `svm`."""
     for i in range(n):
         study = optuna.create_study(
             storage=storage,
             study_name=f"{name}-{i}",
             direction=direction,
             sampler=optuna.samplers.RandomSampler(seed=i),
+            pruner=pruner,
         )
-        study.optimize(svm(i / 2, direction=direction), n_trials=trials)
+        study.optimize(objective(i) if objective else svm(i / 2, direction=direction), n_trials=trials)
     return storage
 
 

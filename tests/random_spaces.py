@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from headstart._support.types import Scalar
 from headstart.space import Categorical, Float, Int, Parameter, Space
-from headstart.space.parameters import choice_key
+from headstart.space.scalars import choice_key
 
 SCALARS: st.SearchStrategy[Scalar] = st.one_of(
     st.none(), st.booleans(), st.integers(-5, 5), st.sampled_from([0.5, 2.25, "a", "b", "True", "1", ""])

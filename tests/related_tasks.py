@@ -10,8 +10,7 @@ import numpy as np
 
 import headstart as hs
 from headstart._support.types import Array
-from headstart.history import History
-from headstart.history.history import build
+from headstart.history import History, build
 from headstart.space import Space
 from headstart.surrogates.base import Acquisition, Model
 from headstart.surrogates.names import SURROGATES

@@ -51,7 +51,7 @@ _HOMES = {
     "learn": "headstart.starts.learning",
     "Start": "headstart.starts.start",
     "evidence": "headstart.starts.validation",
-    "Evidence": "headstart.starts.validation",
+    "Evidence": "headstart.starts.evidence",
     "Optimizer": "headstart.search.optimizer",
     "Trial": "headstart.search.trials",
     "minimize": "headstart.search.loop",
@@ -99,9 +99,9 @@ if TYPE_CHECKING:
     from headstart.space import Space as Space
     from headstart.space import as_space as as_space
     from headstart.space import reconcile as reconcile
+    from headstart.starts.evidence import Evidence as Evidence
     from headstart.starts.learning import learn as learn
     from headstart.starts.start import Start as Start
-    from headstart.starts.validation import Evidence as Evidence
     from headstart.starts.validation import evidence as evidence
 
 

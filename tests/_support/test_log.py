@@ -7,17 +7,14 @@ import pytest
 import headstart as hs
 from program import python
 
-SEARCH = """
-import headstart as hs
-{before}
-hs.minimize(lambda c: c["x"], {{"x": (0.0, 1.0)}}, n_trials=2, n_init=3, seed=0)
-"""
 WARNING = "n_init=3 is more than n_trials=2"
 ABOUT = "No past runs. 2 of 2 trials are the start"
+SEARCH = 'hs.minimize(lambda c: c["x"], {"x": (0.0, 1.0)}, n_trials=2, n_init=3, seed=0)'
+MESSAGES = f"from headstart._support.log import log; log.warning({WARNING!r}); log.info({ABOUT!r})"  # of such a search
 
 
-def messages(before: str) -> str:
-    done = python(SEARCH.format(before=before))
+def messages(before: str, code: str = MESSAGES) -> str:
+    done = python(f"import headstart as hs\n{before}\n{code}")
     assert done.returncode == 0, done.stderr
     assert done.stdout == ""
     return done.stderr
@@ -39,6 +36,11 @@ def messages(before: str) -> str:
 def test_the_switch_decides_what_is_shown(before, warned, about):
     text = messages(before)
     assert (text.count(WARNING), text.count(ABOUT)) == (warned, about), text
+
+
+def test_a_search_logs_its_warnings_and_what_it_begins_with():
+    text = messages("hs.set_verbosity('info')", SEARCH)
+    assert (text.count(WARNING), text.count(ABOUT)) == (1, 1), text
 
 
 def test_the_level_can_be_read_back_and_is_checked():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -33,10 +34,10 @@ def network(trial: optuna.Trial) -> float:
     return trial.suggest_float("learning_rate", 1e-5, 0.1, log=True) + trial.suggest_int("layers", 1, 5)
 
 
-@pytest.fixture
-def mixed(tmp_path: Path) -> str:
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Three studies of a boosting model, two of a support vector machine, one of a network."""
-    url = f"sqlite:///{tmp_path}/runs.db"
+    path = tmp_path_factory.mktemp("mixed") / "runs.db"
     for name, objective, direction in (
         ("gbm-0", lambda t: boosting(t, -1.4), "minimize"),
         ("gbm-1", lambda t: boosting(t, -1.6), "minimize"),
@@ -46,10 +47,16 @@ def mixed(tmp_path: Path) -> str:
         ("net", network, "minimize"),
     ):
         sampler = optuna.samplers.RandomSampler(seed=0)
-        optuna.create_study(storage=url, study_name=name, direction=direction, sampler=sampler).optimize(
-            objective, n_trials=6
-        )
-    return url
+        optuna.create_study(
+            storage=f"sqlite:///{path}", study_name=name, direction=direction, sampler=sampler
+        ).optimize(objective, n_trials=6)
+    return path
+
+
+@pytest.fixture
+def mixed(original: Path, tmp_path: Path) -> str:
+    """A storage with these studies, to be written to."""
+    return f"sqlite:///{shutil.copy(original, tmp_path)}"
 
 
 def searched(url: str, objective: Any, **more: Any) -> optuna.Study:

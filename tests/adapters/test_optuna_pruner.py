@@ -39,22 +39,20 @@ def objective(scale: float, direction: str = "minimize", seen: list[int] | None 
     return run
 
 
-def fill(storage: Any, direction: str = "minimize", n: int = 5) -> Any:
-    for i in range(n):
-        study = optuna.create_study(
-            storage=storage,
-            study_name=f"past-{i}",
-            direction=direction,
-            sampler=optuna.samplers.RandomSampler(seed=i),
-            pruner=optuna.pruners.NopPruner(),
-        )
-        study.optimize(objective(10.0**i, direction), n_trials=12)
-    return storage
+def studies(direction: str = "minimize", n: int = 5) -> Any:
+    """Past studies that ran to the end, on scales of their own."""
+    return memory(
+        n=n,
+        trials=12,
+        direction=direction,
+        objective=lambda i: objective(10.0**i, direction),
+        pruner=optuna.pruners.NopPruner(),
+    )
 
 
 @pytest.fixture(scope="module")
 def storage() -> Any:
-    return fill(optuna.storages.InMemoryStorage())
+    return studies()
 
 
 def test_it_stops_what_cannot_win_and_keeps_what_does(storage: Any) -> None:
@@ -70,7 +68,7 @@ def test_it_stops_what_cannot_win_and_keeps_what_does(storage: Any) -> None:
 
 
 def test_it_maximises(storage: Any) -> None:
-    past = fill(optuna.storages.InMemoryStorage(), "maximize")
+    past = studies("maximize")
     seen: list[int] = []
     study = optuna.create_study(
         direction="maximize",
@@ -100,14 +98,14 @@ def test_evidence_and_copies(storage: Any) -> None:
 
 
 def test_a_new_study_is_no_part_of_its_past() -> None:
-    storage = fill(optuna.storages.InMemoryStorage(), n=4)
+    storage = studies(n=4)
     pruner = hs.optuna.HeadstartPruner(storage, rate=0.1)
     study = optuna.load_study(study_name="past-3", storage=storage)
     assert pruner.evidence(study).tasks == ["past-0", "past-1", "past-2"]
 
 
 def test_without_enough_curves_nothing_is_stopped(caplog: pytest.LogCaptureFixture) -> None:
-    past = fill(optuna.storages.InMemoryStorage(), n=2)
+    past = studies(n=2)
     study = optuna.create_study(pruner=hs.optuna.HeadstartPruner(past))
     with caplog.at_level(logging.WARNING, "headstart"):
         study.optimize(objective(1.0), n_trials=3)

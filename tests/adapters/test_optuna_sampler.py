@@ -20,7 +20,7 @@ from optuna.trial import TrialState  # noqa: E402
 
 from headstart.adapters.optuna.reservations import Others, Reservation, counting, losses  # noqa: E402
 from past_studies import memory, svm  # noqa: E402
-from program import ROOT, headstart, one_line, python  # noqa: E402
+from program import headstart, one_line  # noqa: E402
 
 optuna.logging.set_verbosity(optuna.logging.ERROR)
 
@@ -543,16 +543,3 @@ def test_check_reports_how_much_of_the_start_ran(tmp_path: Path) -> None:
     assert part.returncode == 1
     assert '"ran": 2' in part.stdout
     one_line(headstart("check", "runs.db", "hole", cwd=tmp_path), "holds no study 'hole'; did you mean 'whole'?")
-
-
-# -- the documentation -----------------------------------------------------------------------------------------------
-
-
-def test_the_code_of_the_documentation_runs(tmp_path: Path) -> None:
-    text = (ROOT / "docs/optuna.md").read_text(encoding="utf-8")
-    blocks = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
-    assert len(blocks) == text.count("```python")
-    done = python("\n".join(blocks), cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert "10 of 10 learned starts ran" in done.stdout
-    assert "5 of 5 configurations of the start are queued" in done.stdout

@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 
 import headstart as hs
-from program import python
 
 optuna = pytest.importorskip("optuna", reason="Optuna is not installed")
 
@@ -266,15 +265,14 @@ def test_a_search_of_scikit_learn_fills_and_uses_a_store(tmp_path: Path) -> None
 
 def test_a_sampler_may_be_the_first_to_use_its_storage(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/runs.db"
-    code = f"""
-import sys, optuna, headstart as hs
-study = optuna.create_study(
-    storage={url!r}, study_name=sys.argv[1] if len(sys.argv) > 1 else None,
-    sampler=hs.optuna.HeadstartSampler({url!r}, n_init=2, init="rbi", surrogate="gp"))
-study.optimize(lambda t: t.suggest_float("x", 0, 1) + t.suggest_float("y", 0, 1), n_trials=3)
-print([t.user_attrs.get("headstart:start") for t in study.trials])
-"""
-    assert [python(code).stdout for _ in range(2)] == ["[None, None, None]\n", "[0, 1, None]\n"]
+
+    def script() -> list[int | None]:
+        sampler = hs.optuna.HeadstartSampler(url, n_init=2, init="rbi", surrogate="gp")
+        study = optuna.create_study(storage=url, sampler=sampler)
+        study.optimize(lambda t: t.suggest_float("x", 0, 1) + t.suggest_float("y", 0, 1), n_trials=3)
+        return [trial.user_attrs.get("headstart:start") for trial in study.trials]
+
+    assert [script() for _ in range(2)] == [[None, None, None], [0, 1, None]]
 
 
 def test_a_database_that_is_being_created_is_waited_for(tmp_path: Path) -> None:

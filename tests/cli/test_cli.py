@@ -1,4 +1,4 @@
-"""The command line, run as users run it, in its own process."""
+"""The command line: its answers, and the program in a process of its own as users run it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pytest
 
 import headstart as hs
 from headstart.cli import main as cli
-from program import ROOT, environment, headstart, one_line, python
+from program import ROOT, environment, headstart, one_line, process, python
 
 COMMANDS = ("learn", "suggest", "list", "check", "report", "import", "export", "build", "reproduce", "demo")
 
@@ -83,10 +83,13 @@ def test_version(tmp_path: Path) -> None:
 
 
 def test_the_module_is_the_program(tmp_path: Path) -> None:
-    """`headstart` in these tests is `python -m headstart`."""
+    """`python -m headstart` answers as `headstart` does in these tests."""
     hs.Start(hs.Space({"x": hs.Float(0, 1)}), [{"x": 0.5}]).save(tmp_path / "start.json")
-    done = headstart("suggest", "start.json", "--json", cwd=tmp_path)
+    done = process("suggest", "start.json", "--json", cwd=tmp_path)
     assert (done.returncode, json.loads(done.stdout), done.stderr) == (0, [{"x": 0.5}], "")
+    for arguments in (("suggest", "start.json"), ("suggest", "start.json", "-n", "5"), ("bild",), ("check", "--help")):
+        here, there = headstart(*arguments, cwd=tmp_path), process(*arguments, cwd=tmp_path)
+        assert (here.returncode, here.stdout, here.stderr) == (there.returncode, there.stdout, there.stderr)
     assert python("import headstart.__main__", cwd=tmp_path).returncode == 0  # importing it runs nothing
 
 

@@ -1,4 +1,4 @@
-"""The commands on files, run as users run them, in good and in bad conditions."""
+"""The commands on files, in good and in bad conditions."""
 
 from __future__ import annotations
 

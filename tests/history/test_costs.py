@@ -14,7 +14,7 @@ import pytest
 
 import headstart as hs
 from headstart.errors import HistoryError
-from headstart.history.history import build
+from headstart.history import build
 
 SPACE = hs.Space({"x": hs.Float(0.0, 10.0)})
 ROWS = pd.DataFrame(

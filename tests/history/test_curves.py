@@ -13,10 +13,14 @@ import pandas as pd
 import pytest
 from optuna.distributions import FloatDistribution
 from optuna.trial import TrialState, create_trial
+from sklearn.datasets import load_iris
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.experimental import enable_halving_search_cv  # noqa: F401
+from sklearn.model_selection import HalvingGridSearchCV
 
 import headstart as hs
 from headstart.errors import ArgumentError, HistoryError
-from other_tools import unpacked
+from other_tools import loss, unpacked
 
 SPACE = hs.Space({"x": hs.Float(0.0, 10.0)})
 # A whole run, one with a gap and steps out of order, one with NaN in the middle; two stopped; one that diverged.
@@ -201,3 +205,142 @@ def test_a_database_of_mlflow_has_the_same_curves_as_its_folder(tmp_path: Path) 
     assert folder is not None
     assert database is not None
     assert sorted(len(steps) for steps, _ in folder) == sorted(len(steps) for steps, _ in database)
+
+
+# -- Ray's progress.csv ------------------------------------------------------------------------------------------
+
+
+def same(one: hs.History, other: hs.History) -> bool:
+    """Whether two histories have the same evaluations and curves."""
+    assert one.curves is not None
+    assert other.curves is not None
+    return (
+        one.to_frame().equals(other.to_frame())
+        and np.array_equal(one.curves.ended, other.curves.ended)
+        and np.array_equal(one.curves.steps, other.curves.steps)
+        and np.array_equal(one.curves.losses, other.curves.losses)
+    )
+
+
+def test_progress_of_ray_stands_in_for_a_missing_or_damaged_result(tmp_path: Path) -> None:
+    folder = unpacked("ray", tmp_path)
+    whole = hs.History.from_ray(folder, value="loss")
+    for number, path in enumerate(sorted(folder.rglob("result.json"))):
+        if number % 2:
+            path.unlink()
+        else:
+            path.write_text(path.read_text()[:-40])  # cut off within the last line
+    again = hs.History.from_ray(folder, value="loss")
+    assert same(whole, again)
+    assert "damaged" not in again.notes[1]
+
+
+def test_progress_of_ray_that_is_cut_off(tmp_path: Path) -> None:
+    folder = unpacked("ray", tmp_path)
+    trial = next(path.parent for path in sorted(folder.rglob("progress.csv")) if path.read_text().count("\n") == 4)
+    (trial / "result.json").unlink()
+    (trial / "progress.csv").write_text((trial / "progress.csv").read_text()[:-60])
+    history = hs.History.from_ray(folder, value="loss")
+    assert "1 damaged line of result files" in history.notes[1]
+    assert history.curves is not None
+    assert sorted(len(steps) for steps, _ in history.curves).count(2) == 1
+    for state in folder.rglob("experiment_state-*.json"):
+        state.write_text("{")
+    (trial / "progress.csv").write_text("")
+    assert "1 unfinished run" in hs.History.from_ray(folder, value="loss").notes[1]
+
+
+# -- Keras Tuner -------------------------------------------------------------------------------------------------
+
+
+def test_steps_of_keras_tuner_and_trials_that_hyperband_continued(tmp_path: Path) -> None:
+    history = hs.History.from_keras_tuner(unpacked("keras_tuner_curves", tmp_path))
+    found = history.curves
+    assert found is not None
+    assert list(history.space) == ["lr", "depth"]  # without tuner/epochs and the like
+    lengths: dict[str, set[tuple[int, ...]]] = {"churn": set(), "fraud": set()}
+    for task, v, ended, (steps, losses) in zip(found.tasks, found.V, found.ended, found, strict=True):
+        config = {**history.space.from_values(v[None])[0], "kernel": "lin"}
+        last = 2 if task == "churn" else 9
+        # Two executions of a step are averaged; those of Hyperband get better by 1 with each epoch.
+        np.testing.assert_allclose(losses, [loss(config, task) + last - step for step in steps])
+        assert ended == (steps[-1] == last)
+        lengths[task].add(tuple(steps.tolist()))
+    assert lengths == {"churn": {(0, 1, 2)}, "fraud": {(1,), (1, 3), (1, 3, 9), (3,), (3, 9), (9,)}}
+    assert len(history["fraud"]) == 17  # 23 trials, of which 6 continue another one
+    by_metric = hs.History.from_keras_tuner(tmp_path, value="val_loss").curves
+    assert by_metric is not None
+    np.testing.assert_array_equal(by_metric.losses, found.losses)
+
+
+# -- halving -----------------------------------------------------------------------------------------------------
+
+
+def halving(**more: Any) -> Any:
+    """A search by halving over a random forest."""
+    return HalvingGridSearchCV(
+        RandomForestClassifier(random_state=0),
+        {"max_depth": [1, 2, 3, 5], "max_features": [1, 2]},
+        cv=3,
+        random_state=0,
+        **more,
+    ).fit(*load_iris(return_X_y=True))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"min_resources": 12, "resource": "n_samples"},
+        {"min_resources": 1, "max_resources": 8, "resource": "n_estimators", "factor": 2},
+    ],
+    ids=["samples", "trees"],
+)
+def test_halving_is_a_run_per_candidate(options: dict[str, Any], tmp_path: Path) -> None:
+    search = halving(**options)
+    results = pd.DataFrame(search.cv_results_)
+    results.to_csv(tmp_path / "search.csv", index=False)
+    expected: dict[Any, dict[int, float]] = {}
+    for row in results.itertuples():
+        key = (row.params["max_depth"], row.params["max_features"])
+        expected.setdefault(key, {})[row.n_resources] = -row.mean_test_score
+    most = results["n_resources"].max()
+    for past in (search, search.cv_results_, results, tmp_path / "search.csv"):
+        history = hs.History.from_search_cv(past)
+        found = history.curves
+        assert found is not None
+        assert sorted(history.space) == ["max_depth", "max_features"]  # not the resource
+        runs = {}
+        for v, ended, (steps, losses) in zip(found.V, found.ended, found, strict=True):
+            config = history.space.from_values(v[None])[0]
+            key = (config["max_depth"], config["max_features"])
+            runs[key] = dict(zip(steps.tolist(), losses.tolist(), strict=True))
+            assert ended == (steps[-1] == most)
+        assert runs == {key: pytest.approx(curve) for key, curve in expected.items()}
+        assert 0 < found.ended.sum() < len(found)
+        resource = options["resource"]
+        noted = f"{resource!r} is the resource of the search, not a parameter" in history.notes
+        assert noted == (resource == "n_estimators")
+
+
+def test_a_candidate_that_halving_dropped_is_no_better_than_those_that_went_on() -> None:
+    results = {
+        "iter": [0, 0, 0, 0, 1, 1, 2],
+        "n_resources": [10, 10, 10, 10, 20, 20, 40],
+        "params": [{"C": c} for c in (1.0, 2.0, 3.0, 4.0, 1.0, 2.0, 1.0)],
+        "param_C": [1.0, 2.0, 3.0, 4.0, 1.0, 2.0, 1.0],
+        "mean_test_score": [0.9, 0.95, 0.85, 0.5, 0.8, 0.7, 0.75],
+        "mean_fit_time": [1.0] * 4 + [2.0] * 2 + [4.0],
+        "mean_score_time": [0.0] * 7,
+    }
+    history = hs.History.from_search_cv(results)
+    values = {c["C"]: -y for c, y in zip(history.configs("search"), history["search"].losses, strict=True)}
+    # 3 scored 0.85 with ten samples, but 2, which went on, ended at 0.7; 4 was worse than that anyway.
+    assert values == {1.0: 0.75, 2.0: 0.7, 3.0: 0.7, 4.0: 0.5}
+    assert history["search"].costs is not None
+    assert history["search"].costs.max() == 4.0
+    assert any("3 candidates dropped before the full resources" in note for note in history.notes)
+    results["mean_test_score"][-1] = math.nan  # could not be fitted with all samples
+    history = hs.History.from_search_cv(results)
+    assert np.isnan(history["search"].losses).sum() == 1
+    assert history.curves is not None
+    assert history.curves.ended.sum() == 0

@@ -152,7 +152,7 @@ def test_ray_result_with_a_half_written_line(tmp_path):
         file.write('{"loss": 4.09')
     history = hs.History.from_ray(folder, value="loss")
     np.testing.assert_array_equal(history["churn"].losses, whole["churn"].losses)
-    assert "1 damaged line of result.json files" in history.notes[1]
+    assert "1 damaged line of result files" in history.notes[1]
 
 
 def test_ray_unfinished_trials(tmp_path):

@@ -74,6 +74,17 @@ def test_keras_tuner(tmp_path, monkeypatch):
     assert_right(hs.History.from_keras_tuner(tmp_path))
 
 
+def test_keras_tuner_curves(tmp_path, monkeypatch):
+    monkeypatch.setenv("KERAS_BACKEND", "torch")
+    package("keras_tuner")
+    other_tools.keras_tuner_curves(tmp_path)
+    curves = hs.History.from_keras_tuner(tmp_path).curves
+    assert [steps.tolist() for steps, _ in curves.of_tasks(["churn"])] == [[0, 1, 2]] * 5
+    assert sorted({tuple(steps.tolist()) for steps, _ in curves.of_tasks(["fraud"])}) == [
+        *((1,), (1, 3), (1, 3, 9), (3,), (3, 9), (9,)),
+    ]
+
+
 def test_ax(tmp_path):
     package("ax")
     other_tools.ax(tmp_path)

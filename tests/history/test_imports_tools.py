@@ -389,7 +389,10 @@ def test_a_folder_of_two_tools_names_both(files):
 
 def test_every_archive_has_a_test():
     names = {path.name.partition(".")[0] for path in DATA.iterdir()}
-    assert names == {"mlflow", "mlflow_database", "ray", "smac", "syne_tune", "keras_tuner", "ax", "flaml", "hyperopt"}
+    assert names == {
+        *("mlflow", "mlflow_database", "ray", "smac", "syne_tune", "ax", "flaml", "hyperopt"),
+        *("keras_tuner", "keras_tuner_curves"),
+    }
 
 
 def test_the_database_is_opened_for_reading_only(files, monkeypatch):

@@ -184,3 +184,11 @@ def test_a_table_of_very_many_columns_is_refused_at_once(tmp_path: Path) -> None
     assert "space" in str(info.value)
     few = hs.History.from_csv(path, {"p1": hs.Int(0, 6)}, task="task", value="loss")
     assert len(few) == 1
+
+
+def test_a_column_that_is_called_an_id_is_no_parameter_even_in_a_short_table() -> None:
+    frame = pd.DataFrame(
+        {"task": ["a", "a", "b", "b"], "x": [1.0, 2.0, 3.0, 4.0], "run_id": ["r1", "r2", "r3", "r4"], "value": 1.0}
+    ).assign(value=[0.1, 0.2, 0.3, 0.4], trial=[3, 4, 5, 6])
+    history = hs.History.from_frame(frame)
+    assert list(history.space) == ["x", "trial"]  # whole numbers in four rows may well be a parameter

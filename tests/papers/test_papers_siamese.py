@@ -14,6 +14,9 @@ from headstart.papers.siamese.common import Effort
 from headstart.report import figures
 
 TINY = Effort(pairs=80, steps=(20, 60, 2), per_problem=8, new_per_problem=3, subsets=3, trials=6, repetitions=2)
+TINIEST = Effort(
+    40, (2, 2, 1), per_problem=2, new_per_problem=1, subsets=3, trials=4, repetitions=1, cosines=3
+)  # everything runs; nothing is learned
 
 
 def values(rows, **wanted):
@@ -94,8 +97,7 @@ def test_searches_begin_with_the_bests_of_the_nearest(two_sources):
 
 
 def test_everything_is_run_kept_written_and_drawn(tmp_path, monkeypatch, two_sources):
-    effort = Effort(40, (2, 2, 1), per_problem=2, new_per_problem=1, subsets=3, trials=4, repetitions=1)
-    monkeypatch.setattr(common, "QUICK", effort)
+    monkeypatch.setattr(common, "QUICK", TINIEST)
     monkeypatch.setitem(figures.LOOK, "savefig.dpi", 40)
     for name in ("sin and cos", "tanh and cos"):
         monkeypatch.delitem(synthetic.GROUPS, name)
@@ -126,8 +128,7 @@ def test_missing_images_are_named_with_their_consequence(monkeypatch, capsys):
 
 
 def test_runs_without_some_images_are_not_reused_once_these_are_installed(tmp_path, monkeypatch, two_sources):
-    effort = Effort(40, (2, 2, 1), per_problem=2, new_per_problem=1, subsets=3, trials=4, repetitions=1)
-    monkeypatch.setattr(common, "QUICK", effort)
+    monkeypatch.setattr(common, "QUICK", TINIEST)
     monkeypatch.setattr(synthetic, "GROUPS", {})
     monkeypatch.setattr(problems, "LEARNED", {})
     monkeypatch.setattr(pictures, "draw", lambda *_: None)

@@ -12,8 +12,9 @@ import pytest
 
 import headstart as hs
 from headstart import report
-from headstart.report.content import outliers, scaled_down, side_by_side, slices, today
+from headstart.report.content import About, content, outliers, scaled_down, side_by_side, slices, today
 from headstart.space import Categorical, Float
+from headstart.starts.over_time import over_time
 from headstart.transfer.models import TaskModels
 from pages import browser, drawn, faults, on_paper, printed, screenshot, wait
 
@@ -36,10 +37,17 @@ def history(seed=0, weight=0.0):
     return hs.History.from_frame(pd.DataFrame(rows), space, task="task", value="loss")
 
 
+def with_costs():
+    """The same with what each evaluation cost, in minutes: configurations with a small y are cheap."""
+    frame = history(weight=0.0).to_frame()
+    frame["cost"] = 60 * 10 ** frame["y"].fillna(0.5)
+    return hs.History.from_frame(frame, history().space, cost="cost")
+
+
 @pytest.fixture(scope="module")
 def path(tmp_path_factory):
     path = tmp_path_factory.mktemp("report") / "report.html"
-    report.write(history(), path, title=f"my {EVIL} runs", source="runs.csv", metric="loss", n=4, progress=False)
+    report.write(with_costs(), path, title=f"my {EVIL} runs", source="runs.csv", metric="loss", n=4, progress=False)
     return path
 
 
@@ -90,7 +98,7 @@ def test_importance_and_slices_follow_the_loss():
 
 def test_the_content_agrees_with_the_library(path):
     found = content_of(path)
-    past = history()
+    past = with_costs()
     evidence = hs.evidence(past, n=4, methods=("auto", "li", "rbi"))
     assert found["verdict"]["summary"] == evidence.summary
     start = hs.learn(past, n=4)
@@ -102,6 +110,27 @@ def test_the_content_agrees_with_the_library(path):
     assert (found["about"]["source"], found["about"]["metric"]) == ("runs.csv", "loss")
     curve = next(c for c in found["evidence"] if c["method"] == "auto")
     np.testing.assert_allclose(curve["adtm"], evidence.curves["auto"].mean(axis=0), rtol=1e-4)
+
+
+def test_time_is_shown_where_it_is_known(path):
+    shown, found = content_of(path)["time"], over_time(with_costs(), 0)
+    assert shown["says"] == found.summary
+    assert shown["unit"] == "minutes"
+    assert shown["after"] == pytest.approx(2 * found.unit / 60)
+    assert shown["catches_up"] == pytest.approx(found.catches_up() * found.unit / 60)
+    table = found.table.set_index(np.round(found.table["cost"] / 60, 6))
+    for time, start, random in zip(shown["times"], shown["start"], shown["random"], strict=True):
+        row = table.iloc[np.abs(table.index - time).argmin()]
+        assert (start, random) == (pytest.approx(row["start"], abs=1e-4), pytest.approx(row["random"], abs=1e-4))
+    assert shown["times"][-1] > shown["catches_up"] > shown["after"]
+
+
+def test_without_costs_or_with_those_of_few_tasks_there_is_no_time():
+    about = About("runs")
+    few = with_costs().to_frame()
+    few["cost"] = few["cost"].where(few["task"].isin(NAMES[:2]))
+    for past in (history(), hs.History.from_frame(few, history().space, cost="cost")):
+        assert content(past.only(NAMES[:4]), about=about, n=2, progress=False)["time"] is None
 
 
 def content_of(path):
@@ -177,7 +206,7 @@ def test_a_path_that_cannot_be_written_fails_first(tmp_path):
 
 # -- the page in a browser --------------------------------------------------------------------------------------
 
-PICTURES = ("evidence", "map", "heat", "importance", "slice-0", "slice-1", "slice-2")
+PICTURES = ("evidence", "time", "map", "heat", "importance", "slice-0", "slice-1", "slice-2")
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])

@@ -13,7 +13,7 @@ import pytest
 
 import headstart as hs
 from headstart.errors import ArgumentError
-from headstart.history.history import build
+from headstart.history import build
 from headstart.search import budget as module
 from headstart.search.budget import checked_cost
 

@@ -16,7 +16,7 @@ import headstart as hs
 import headstart.space.space
 from headstart.errors import SpaceError
 from headstart.space import Categorical, Float, Int, Parameter, Space
-from headstart.space.parameters import choice_key
+from headstart.space.scalars import choice_key
 from random_spaces import configurations, examples, spaces
 
 some = examples(30)

@@ -1,11 +1,13 @@
-"""Distances to the minimum and ranks, by hand."""
+"""Distances to the minimum, ranks and the expectation of random search, by hand."""
 
 from __future__ import annotations
+
+from itertools import permutations
 
 import numpy as np
 import pytest
 
-from headstart.starts.measures import adtm, average_rank, dtm, scaled_dtm
+from headstart.starts.measures import adtm, average_rank, dtm, expected_random, scaled_dtm
 
 
 def test_distance_to_the_minimum_by_hand():
@@ -30,3 +32,10 @@ def test_average_rank_shares_ties():
     curves = np.array([[[1.0], [0.5]], [[1.0], [0.2]], [[2.0], [0.9]]])  # methods × tasks × trials
     np.testing.assert_allclose(average_rank(curves)[:, 0], [(1.5 + 2) / 2, (1.5 + 1) / 2, 3.0])
     assert average_rank(curves).sum() == pytest.approx(6.0)
+
+
+def test_the_expectation_of_random_search_is_exact():
+    losses = np.array([0.9, 0.0, 0.4, 0.4, 1.0])
+    brute = np.mean([np.minimum.accumulate(order) for order in permutations(losses)], axis=0)
+    np.testing.assert_allclose(expected_random(losses, 5), brute)
+    np.testing.assert_allclose(expected_random(losses, 8)[5:], 0.0)

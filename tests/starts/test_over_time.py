@@ -11,8 +11,8 @@ import pytest
 import headstart as hs
 from headstart.cli.main import main
 from headstart.errors import HistoryError
-from headstart.history.history import build
-from headstart.starts.over_time import TIMES, OverTime, _curve, in_words
+from headstart.history import build
+from headstart.starts.over_time import TIMES, OverTime, _curve, in_words, over_time
 
 SPACE = hs.Space({"x": hs.Float(0.0, 1.0), "size": hs.Int(1, 8)})
 
@@ -45,6 +45,8 @@ def test_when_random_search_catches_up() -> None:
     never = OverTime(["a"], times, start, random + 0.5, 60.0)
     assert "random search does not get at all" in never.summary
     assert found.table["cost"].tolist() == [60.0, 120.0, 240.0, 480.0]
+    assert OverTime(["a"], times, start + 0.1, random, 60.0).catches_up(2.0) == pytest.approx(4 * 2**0.5)  # halfway
+    assert OverTime(["a"], times, start + 0.7, random, 60.0).catches_up(2.0) == 1.0
 
 
 @pytest.mark.parametrize(
@@ -75,3 +77,12 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     main([*arguments, "--json"])
     answer = json.loads(capsys.readouterr().out)
     assert set(answer["time"][0]) == {"cost", "start", "random"}
+
+
+def test_fewer_tasks_are_drawn_at_random_and_left_out_of_all() -> None:
+    history = past()
+    whole, some = over_time(history, 3), over_time(history, 3, most=3)
+    assert len(some.tasks) == 3
+    rows = [whole.tasks.index(task) for task in some.tasks]
+    np.testing.assert_array_equal(some.start, whole.start[rows])
+    assert over_time(history, 3, most=3).tasks == some.tasks

@@ -168,6 +168,8 @@ def test_a_number_beyond_the_space_is_refused_before_anything_is_learned(monkeyp
     for ask in (hs.learn, hs.evidence):
         with pytest.raises(hs.errors.ArgumentError, match="only 10 configurations"):
             ask(KINDS["finite space"], n=11)
+        with pytest.raises(hs.errors.ArgumentError, match="n=99,999, but a start has at most 1,000"):
+            ask(KINDS["mixed, ragged"], n=99_999)
 
 
 def test_the_first_configurations_of_a_start(start):

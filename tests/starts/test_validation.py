@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-from itertools import permutations
-
 import numpy as np
 import pytest
 
 import headstart as hs
 from headstart._support.progress import Progress
-from headstart.history.history import build
+from headstart.history import build
 from headstart.starts import validation
-from headstart.starts.validation import expected_random
+from headstart.starts.measures import expected_random
 from histories import FLAT, make
-
-
-def test_the_expectation_of_random_search_is_exact():
-    losses = np.array([0.9, 0.0, 0.4, 0.4, 1.0])
-    brute = np.mean([np.minimum.accumulate(order) for order in permutations(losses)], axis=0)
-    np.testing.assert_allclose(expected_random(losses, 5), brute)
-    np.testing.assert_allclose(expected_random(losses, 8)[5:], 0.0)
 
 
 def similar(tasks=12, evaluations=30, seed=0):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import headstart as hs
-from headstart.history.history import build
+from headstart.history import build
 from headstart.strategies.auto import Auto
 from headstart.strategies.base import Told
 from headstart.transfer.models import TaskModels

@@ -9,7 +9,7 @@ import pytest
 
 from headstart import Float, Space
 from headstart.errors import ArgumentError
-from headstart.history.history import build
+from headstart.history import build
 from headstart.strategies import AdaptiveLearnedInit, Closeness, LearnedInit, NearestBest, RandomBest
 from headstart.strategies.base import Told
 from headstart.strategies.learned import best_power, descend, greedy, meta_gradient, meta_loss, softmin

@@ -9,7 +9,7 @@ import headstart as hs
 from headstart.cli.main import main
 from headstart.datasets.naming import named
 from headstart.datasets.siamese import Model
-from headstart.history.history import build
+from headstart.history import build
 from headstart.library import datasets
 from headstart.strategies.metric import NearestByMetric, surrogate_after
 from headstart.strategies.random import Random

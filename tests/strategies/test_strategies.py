@@ -10,7 +10,7 @@ import pytest
 
 from headstart import Categorical, Float, Space
 from headstart.errors import ExhaustedError
-from headstart.history.history import build
+from headstart.history import build
 from headstart.space.rows import among
 from headstart.strategies.base import Run, Strategy, Told
 from headstart.strategies.names import STRATEGIES

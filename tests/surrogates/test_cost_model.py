@@ -9,7 +9,7 @@ import pytest
 
 import headstart as hs
 from headstart._support.types import Array
-from headstart.history.history import build
+from headstart.history import build
 from headstart.surrogates.base import Acquisition
 from headstart.surrogates.costs import CostModel, PerCost, Shape, Spending, log_costs
 

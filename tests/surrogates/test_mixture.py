@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from headstart.surrogates import mixture as module
+from headstart.surrogates import hypotheses as module
 from headstart.surrogates.acquisition import ei
 from headstart.surrogates.base import Acquisition
 from headstart.surrogates.gaussian import GaussianModel, GaussianPosterior
-from headstart.surrogates.mixture import Hypotheses, MixtureModel, MixturePosterior
+from headstart.surrogates.hypotheses import Hypotheses
+from headstart.surrogates.mixture import MixtureModel, MixturePosterior, _predictive
 from headstart.transfer.population import Population
 
 PLACES = np.linspace(0.1, 0.9, 9)
@@ -49,7 +50,7 @@ def test_predictions_are_those_of_a_gaussian_process_around_each_task(population
     X, Z = trials(6), trials(11, seed=5)
     v = np.random.default_rng(4).normal(size=6)
     hypotheses = Hypotheses.of(population, X, v)
-    _, shift, scale, _ = hypotheses._fit
+    _, shift, scale, _ = hypotheses.fit
     scored = hypotheses.predict(Z)
     K = covariance(population, X, X) + population.kernel.noise * np.eye(6)
     k = covariance(population, X, Z)
@@ -65,7 +66,7 @@ def test_shift_and_scale_are_the_most_likely_ones(population: Population) -> Non
     """No other shift, and no other scale of the grid, has a higher posterior."""
     X, v = trials(5), np.array([0.3, -1.2, 0.8, 1.1, -1.0])
     hypotheses = Hypotheses.of(population, X, v)
-    _, shift, scale, _ = hypotheses._fit
+    _, shift, scale, _ = hypotheses.fit
     K = covariance(population, X, X) + population.kernel.noise * np.eye(5)
 
     def posterior(task: int, a: float, c: float) -> float:
@@ -162,14 +163,14 @@ def test_predictive_density_is_that_of_leaving_each_result_out() -> None:
         mean = level + k @ np.linalg.solve(K, own.gp.Y[others, 0] - level)
         variance = own.gp.kernel.amplitude + own.gp.kernel.noise - k @ np.linalg.solve(K, k)
         total += norm(mean, np.sqrt(variance + module.TOLERANCE**2)).logpdf(own.gp.Y[i, 0])
-    assert module._predictive(own) == pytest.approx(total)
+    assert _predictive(own) == pytest.approx(total)
 
 
 def test_predictive_density_of_the_hypotheses_is_that_of_leaving_each_result_out(population: Population) -> None:
     """With the same weights, shifts and scales, in the units of v."""
     X, v = trials(6), np.random.default_rng(4).normal(size=6)
     hypotheses = Hypotheses.of(population, X, v)
-    weights, shift, scale, _ = hypotheses._fit
+    weights, shift, scale, _ = hypotheses.fit
     K = covariance(population, X, X) + population.kernel.noise * np.eye(6)
     F = population.at(X)
     total = 0.0

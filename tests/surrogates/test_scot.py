@@ -8,7 +8,7 @@ import pytest
 from headstart import Float, Space
 from headstart._support.types import Array
 from headstart.gp import GP
-from headstart.history.history import build
+from headstart.history import build
 from headstart.surrogates.joint_ranking import JointRanker
 from headstart.surrogates.scot import SCoT, plain_labels, rank_labels, svm_rank
 from headstart.transfer.models import TaskModels

@@ -7,8 +7,8 @@ import pytest
 
 import headstart as hs
 from headstart._support.types import Array
+from headstart.history import build
 from headstart.history.curves import Curves
-from headstart.history.history import build
 from headstart.transfer.stopping import GRID, Runs, Stopping, features, learn_stopping, lowest
 
 SPACE = hs.Space({"x": hs.Float(0.0, 1.0)})

@@ -38,9 +38,9 @@ from headstart.history.reading import Reading
 
 if TYPE_CHECKING:
     from headstart.cli.options import Commands
+    from headstart.starts.evidence import Evidence
     from headstart.starts.over_time import OverTime
     from headstart.starts.start import Start
-    from headstart.starts.validation import Evidence
 
 
 def learn(commands: Commands) -> None:

@@ -1,4 +1,4 @@
-"""What ships with the package: the list of histories, and suggestions from them that need no learning."""
+"""The histories that ship with the package: their list, and suggestions from them that need no learning."""
 
 from __future__ import annotations
 

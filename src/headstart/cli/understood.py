@@ -1,4 +1,4 @@
-"""What was understood of past runs, in about ten lines, so that a misreading is seen before anything is learned."""
+"""How past runs were understood, in about ten lines, so that a misreading is seen before anything is learned."""
 
 from __future__ import annotations
 

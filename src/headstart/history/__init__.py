@@ -5,7 +5,8 @@ HPO-B, Optuna, another tool's files, a history that ships with the package), and
 all of them come.
 """
 
-from headstart.history.history import History, build
+from headstart.history.columns import build
+from headstart.history.history import History
 from headstart.history.past import read_past
 from headstart.history.reading import Reading
 from headstart.history.sources import read_history

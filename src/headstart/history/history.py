@@ -24,23 +24,22 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
-from headstart._support.direction import VERBS, checked_direction
+from headstart._support.direction import checked_direction
 from headstart._support.display import draw
 from headstart._support.log import log
 from headstart._support.types import Array, Mask
-from headstart._support.wording import closest, counted, some
+from headstart._support.wording import closest, counted
 from headstart.errors import ArgumentError, HistoryError
+from headstart.history.conversion import merged, moved, rebuilt
 from headstart.history.curves import Curves
 from headstart.history.evaluations import Evaluations
 from headstart.history.formats import read_and_skipped
 from headstart.history.other_tools import ReadsOtherTools
 from headstart.history.reading import Reading
 from headstart.history.shown import as_html, picture_of
-from headstart.history.task import Features, Task, frozen
+from headstart.history.task import Task, frozen
 from headstart.space import Change, Config, Space, as_space
-from headstart.space.reconciliation import reconcile_values
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -166,7 +165,7 @@ class History(ReadsOtherTools):
         """Only the configurations (rows of V) that a mask marks; every task must have tried one of them."""
         if len(keep) != len(self.V):
             raise ArgumentError(f"the mask has {len(keep)} entries for {len(self.V)} configurations")
-        return self._rebuilt(self.V, np.asarray(keep, dtype=bool), self.space)
+        return History.from_evaluations(rebuilt(self, self.V, np.asarray(keep, dtype=bool), self.space))
 
     def renamed(self, names: Mapping[str, str]) -> History:
         """The same history with other names of parameters: old name → new name."""
@@ -185,54 +184,13 @@ class History(ReadsOtherTools):
 
     def merge(self, other: History) -> History:
         """Both histories in one: their evaluations together. Where both have a feature, that of `self` counts."""
-        if self.space != other.space:
-            raise HistoryError("the histories have different spaces", "convert one first: other.moved_to(space)[0]")
-        for name in self.by_name.keys() & other.by_name.keys():
-            ours, theirs = self.direction_of(name), other.direction_of(name)
-            if ours != theirs:
-                raise HistoryError(f"one history {VERBS[ours]} the results of {name!r}, the other {VERBS[theirs]} them")
-        features: dict[str, dict[str, float]] = {}
-        for task in (*other, *self):
-            features.setdefault(task.name, {}).update(task.features or {})
-        notes = tuple(dict.fromkeys((*self.notes, *other.notes)))
-        both = self.evaluations().and_those_of(other.evaluations())
-        own = {name: h.direction_of(name) for h in (other, self) for name in h.tasks}
-        directions = {name: direction for name, direction in own.items() if direction != self.direction}
-        info = {**other.info, **self.info}
-        curves = other.curves if self.curves is None else self.curves.and_(other.curves)
-        return History.from_evaluations(
-            replace(both, features=features, directions=directions, info=info, notes=notes, curves=curves)
-        )
+        return History.from_evaluations(merged(self, other))
 
     def moved_to(
         self, space: Any, *, rename: Mapping[str, str] | None = None, fill: Mapping[str, Any] | None = None
     ) -> tuple[History, list[Change]]:
         """This history converted to another space (see `reconcile`), and the changes of each parameter."""
-        space = as_space(space)
-        V, keep, changes, reasons = reconcile_values(self.space, space, self.V, rename=rename, fill=fill)
-        left = {name for name, task in self.by_name.items() if np.isfinite(task.losses[keep[task.rows]]).any()}
-        if not left:
-            raise HistoryError(f"no configuration can be converted: {next(iter(reasons.values()))}")
-        notes = []
-        if reasons:
-            notes.append(f"skipped {len(reasons):,} of {len(V):,} configurations, which do not fit the new space")
-        if lost := [name for name in self.tasks if name not in left]:
-            notes.append(f"skipped {len(lost)} of {len(self)} tasks, which lost all their evaluations: {some(lost)}")
-        kept = replace(self, by_name={name: self[name] for name in left}, notes=(*self.notes, *notes))
-        moved, curves = kept._rebuilt(V, keep, space), self.curves
-        if curves is not None:
-            V, fits, _, _ = reconcile_values(self.space, space, curves.V, rename=rename, fill=fill)
-            found = replace(curves, V=V).where(fits & np.isin(curves.tasks.astype(str), moved.tasks))
-            moved = replace(moved, curves=found)
-        return moved, changes
-
-    def _rebuilt(self, V: Array, keep: Mask, space: Space) -> History:
-        """A history of the kept configurations only, with the values V instead of their old ones."""
-        rows = np.concatenate([task.rows for task in self])
-        every, kept = self.evaluations(), keep[rows]
-        if missing := set(self.tasks) - set(every.tasks[kept].tolist()):
-            raise HistoryError(f"task {min(missing)!r} has tried none of these configurations")
-        return History.from_evaluations(replace(every, space=space, V=V[rows]).where(kept))
+        return moved(self, as_space(space), rename=rename, fill=fill)
 
     def with_info(self, info: Mapping[str, Any]) -> History:
         """The same history with more information about its origin."""
@@ -317,8 +275,7 @@ class History(ReadsOtherTools):
         info: the origin of the runs; any dict that JSON can hold.
 
         An empty parameter is inactive. A result that is empty, infinite or a word such as "failed" or "N/A" is a failed
-        trial. Repeats of a configuration on a task are
-        averaged.
+        trial. Repeats of a configuration on a task are averaged.
         """
         from headstart.history.formats.steps import read_table
 
@@ -403,46 +360,6 @@ class History(ReadsOtherTools):
         from headstart.history.formats.parquet import read
 
         return cls.from_evaluations(read(path, metric))
-
-
-def build(
-    space: Space,
-    *,
-    tasks: Sequence[str] | npt.NDArray[Any],
-    V: Array,
-    losses: Array,
-    counts: npt.NDArray[np.int64] | None = None,
-    costs: Array | None = None,
-    features: Mapping[str, Features] | None = None,
-    direction: str = "minimize",
-    info: Mapping[str, Any] | None = None,
-    notes: Sequence[str] = (),
-) -> History:
-    """A history from columns with one entry per evaluation; see `Evaluations`."""
-    n = len(losses)
-    return History.from_evaluations(
-        Evaluations(
-            space,
-            np.asarray(tasks, dtype=object),
-            np.asarray(V, dtype=float),
-            np.asarray(losses, dtype=float),
-            np.ones(n, dtype=np.int64) if counts is None else np.asarray(counts, dtype=np.int64),
-            costs=None if costs is None else np.asarray(costs, dtype=float),
-            features=features or {},
-            direction=direction,
-            info=info or {},
-            notes=notes,
-        )
-    )
-
-
-def checked_features(features: Any) -> Features | None:
-    """The meta-features themselves: None, or a number for every name."""
-    if features is not None and not isinstance(features, Mapping):
-        raise ArgumentError(
-            f"features must be a dict such as hs.metafeatures(X, y) returns, but got {type(features).__name__}"
-        )
-    return features
 
 
 def _listed(names: str | Iterable[str]) -> list[str]:

@@ -98,6 +98,15 @@ def moderate(losses: Array) -> Array:
     return np.ldexp(losses, -math.frexp(largest)[1])
 
 
+def checked_features(features: Any) -> Features | None:
+    """The meta-features themselves: None, or a number for every name."""
+    if features is not None and not isinstance(features, Mapping):
+        raise ArgumentError(
+            f"features must be a dict such as hs.metafeatures(X, y) returns, but got {type(features).__name__}"
+        )
+    return features
+
+
 def frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """The array itself if it is read-only, otherwise a read-only copy."""
     if array.flags.writeable:

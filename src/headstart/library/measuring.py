@@ -90,7 +90,7 @@ def _fit_options(model: Model, fold: Fold) -> dict[str, Any]:
 
 
 def _stopped_at(model: Model, config: Mapping[str, Any], fold: Fold) -> int:
-    """The number of rounds after which the held-out part of a fold improves no more."""
+    """The number of rounds after which the held-out part of a fold no longer improves."""
     assert model.rounds is not None
     rounds = model.space[model.rounds]
     assert isinstance(rounds, Int)

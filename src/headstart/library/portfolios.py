@@ -1,7 +1,8 @@
 """The configurations to try first of every shipped history, stored beside it so that they are there in milliseconds.
 
 `python tools/portfolios.py --write` learns them: the first configurations of `auto` for every metric, and the scores F
-that its model of the history expects for them on each past task. A new data set without a search gets the first
+that its model of the history expects for them on each past task. A new data set without a search gets the configuration
+of `unsearched.py`. A history whose tasks do not share the estimator's defaults has none; there it is the first
 configuration, or, where leave-one-out shows that meta-features help, the one with the lowest expected score on the past
 tasks that resemble it.
 
@@ -16,7 +17,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -28,6 +29,7 @@ from headstart._support.threads import one_thread
 from headstart._support.types import Array
 from headstart.history import Features, History
 from headstart.history.shipped import LIBRARY, fingerprint, load, metrics, task_features
+from headstart.library.unsearched import Unsearched, unsearched
 from headstart.space import Config, Float, Space
 from headstart.starts.learning import number_of
 from headstart.starts.start import Start
@@ -49,13 +51,16 @@ class Portfolio:
     configs: list[Config]
     scores: Array
     helps: bool
+    unsearched: Unsearched | None = None
 
     def to_json(self) -> dict[str, Any]:
-        return {"configs": self.configs, "helps": self.helps, "scores": np.round(self.scores, 2).tolist()}
+        single = {} if self.unsearched is None else {"unsearched": self.unsearched.to_json()}
+        return {"configs": self.configs, "helps": self.helps, "scores": np.round(self.scores, 2).tolist(), **single}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Portfolio:
-        return cls(list(data["configs"]), np.array(data["scores"], dtype=float), bool(data["helps"]))
+        single = Unsearched.from_json(data["unsearched"]) if "unsearched" in data else None
+        return cls(list(data["configs"]), np.array(data["scores"], dtype=float), bool(data["helps"]), single)
 
 
 # -- for users -------------------------------------------------------------------------------------------------
@@ -81,7 +86,7 @@ def portfolio(name: str, n: int = 8, *, metric: str | None = None) -> list[Confi
 def best_for(name: str, metric: str | None, features: Features | None) -> Config:
     """The configuration of a shipped history for a data set with these meta-features, if they help."""
     found = shipped(name, metric)
-    return dict(found.configs[_chosen(name, found, features)])
+    return dict(_led(name, found, features).configs[0])
 
 
 def suggested(name: str, n: int, metric: str | None, features: Features | None) -> Start:
@@ -92,11 +97,25 @@ def suggested(name: str, n: int, metric: str | None, features: Features | None) 
     space, found = load(name, metric).space, shipped(name, metric)
     if n > len(found.configs):
         found = learned(load(name, metric), number_of(n, space))
-    first = _chosen(name, found, features)
-    order = [first, *(i for i in range(len(found.configs)) if i != first)][:n]
-    served = np.bincount(found.scores[order].argmin(axis=0), minlength=len(order))
-    configs = [found.configs[i] for i in order]
-    return Start(space, configs, serves=served.tolist(), method="auto", tasks=found.scores.shape[1])
+    led = _led(name, found, features)
+    scores = led.scores[:n]
+    served = np.bincount(scores.argmin(axis=0), minlength=len(scores))
+    return Start(space, led.configs[:n], serves=served.tolist(), method="auto", tasks=scores.shape[1])
+
+
+def _led(name: str, found: Portfolio, features: Features | None) -> Portfolio:
+    """The portfolio after the configuration for a data set with these meta-features."""
+    single = found.unsearched
+    if single is not None:
+        first = single.best(task_features(name), features)
+        config, scores = single.configs[first], single.scores[first]
+    else:
+        first = _chosen(name, found, features)
+        config, scores = found.configs[first], found.scores[first]
+    rest = [i for i, other in enumerate(found.configs) if other != config]
+    return replace(
+        found, configs=[config, *(found.configs[i] for i in rest)], scores=np.vstack([scores, found.scores[rest]])
+    )
 
 
 def _chosen(name: str, found: Portfolio, features: Features | None) -> int:
@@ -142,7 +161,10 @@ def _standardised(tasks: Mapping[str, Features], features: Features) -> tuple[Ar
 
 def to_store(name: str) -> dict[str, Any]:
     """The content of the file beside a shipped history."""
-    each = {metric: learned(load(name, metric or None)).to_json() for metric in metrics(name) or [""]}
+    each = {}
+    for metric in metrics(name) or [""]:
+        history = load(name, metric or None)
+        each[metric] = replace(learned(history), unsearched=unsearched(name, metric, history)).to_json()
     return {"headstart": "portfolios", "history": fingerprint(name), "metrics": each}
 
 

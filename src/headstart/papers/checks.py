@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import hypot
 from pathlib import Path
 from typing import Any
@@ -190,6 +191,22 @@ class Results:
         """As requested; random starts have more, starts that do not depend on chance have one."""
         return int(self.about.get("repetitions", 1))
 
+    # The page of claims asks thousands of times, so the tables are kept as dictionaries, too.
+
+    @cached_property
+    def _gaps(self) -> dict[tuple[Any, ...], tuple[float, float]]:
+        """The difference of two lines and its standard error, by figure, measure, both lines and trial."""
+        return _pairs(self.contrasts, ["figure", "measure", "first", "second", "trial"], "difference")
+
+    @cached_property
+    def _means(self) -> dict[tuple[Any, ...], tuple[float, float]]:
+        return _pairs(self.summary, ["figure", "measure", "line", "trial"], "mean")
+
+    @cached_property
+    def _tasks(self) -> dict[tuple[Any, ...], int]:
+        columns = (self.summary[name].tolist() for name in ("figure", "measure", "line", "tasks"))
+        return {tuple(key): int(tasks) for *key, tasks in zip(*columns, strict=True)}
+
     def find(self, check: Compare) -> list[Found]:
         """The comparison after each of its trials that were run."""
         how = self._unpaired if check.later else self._more if check.than else self._paired
@@ -205,16 +222,12 @@ class Results:
         return [[next(together) for _ in part] for part in parts]
 
     def _paired(self, check: Compare, trial: int, figure: str | None = None) -> Found | None:
-        here = self.contrasts
-        here = here[
-            (here["figure"] == (figure or check.figure)) & (here["measure"] == check.measure) & (here["trial"] == trial)
-        ]
+        figure = figure or check.figure
         for sign, a, b in ((1, check.first, check.second), (-1, check.second, check.first)):
-            row = here[(here["first"] == a) & (here["second"] == b)]
-            if len(row):
-                gap, se = float(row["difference"].iloc[0]), float(row["se"].iloc[0])
-                n = self.tasks(figure or check.figure, check.measure, a)
-                return Found(check, trial, sign * gap, se, n - 1, n)
+            found = self._gaps.get((figure, check.measure, a, b, trial))
+            if found is not None:
+                n = self.tasks(figure, check.measure, a)
+                return Found(check, trial, sign * found[0], found[1], n - 1, n)
         return None
 
     def _more(self, check: Compare, trial: int) -> Found | None:
@@ -240,19 +253,22 @@ class Results:
 
     def tasks(self, figure: str, measure: str, line: str) -> int:
         """How many tasks a line of a figure is about."""
-        s = self.summary
-        return int(s[(s["figure"] == figure) & (s["measure"] == measure) & (s["line"] == line)]["tasks"].iloc[0])
+        return self._tasks[figure, measure, line]
 
     def mean(self, figure: str, measure: str, line: str, trial: int) -> tuple[float, float] | None:
         """The mean of a line of a figure and its standard error; None: not run."""
-        s = self.summary
-        row = s[(s["figure"] == figure) & (s["measure"] == measure) & (s["line"] == line) & (s["trial"] == trial)]
-        return (float(row["mean"].iloc[0]), float(row["se"].iloc[0])) if len(row) else None
+        return self._means.get((figure, measure, line, trial))
 
     def lines(self, figure: str, measure: str) -> list[str]:
         """The names of a figure's lines."""
         s = self.summary
         return list(s[(s["figure"] == figure) & (s["measure"] == measure)]["line"].unique())
+
+
+def _pairs(table: pd.DataFrame, key: list[str], value: str) -> dict[tuple[Any, ...], tuple[float, float]]:
+    """A number of each row and its standard error, by the columns that identify the row."""
+    columns = (table[name].tolist() for name in (*key, value, "se"))
+    return {tuple(where): (float(one), float(se)) for *where, one, se in zip(*columns, strict=True)}
 
 
 def verdict(found: Sequence[Found]) -> str:

@@ -27,7 +27,7 @@ from headstart.papers import runs, tables
 from headstart.papers.runs import Arm, Method, Outcome
 from headstart.papers.tables import Line
 from headstart.report import figures
-from headstart.starts.validation import expected_random
+from headstart.starts.measures import expected_random
 from headstart.strategies.base import Planned, Run
 from headstart.strategies.learned import AdaptiveLearnedInit, LearnedInit, greedy
 from headstart.transfer.models import TaskModels

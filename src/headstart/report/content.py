@@ -23,14 +23,17 @@ from headstart._support.wording import counted
 from headstart.history import History
 from headstart.space import Categorical, Parameter, Space
 from headstart.space.quasirandom import halton
+from headstart.starts.evidence import ESTIMATE, Evidence
 from headstart.starts.learning import learn
+from headstart.starts.over_time import AFTER, LEAST_TASKS, fitting_unit, over_time, timed_tasks
 from headstart.starts.start import Start
-from headstart.starts.validation import ESTIMATE, Evidence, evidence
+from headstart.starts.validation import evidence
 from headstart.transfer.models import TaskModels
 
 START = "headstart:start"  # the attribute that marks a trial of a start, as in `adapters/optuna/attributes.py`
 METHODS = ("auto", "li", "rbi")
 MOST_TASKS = 150  # in the map and the heat map
+MOST_TIMED = 20  # over time, which takes longer than the rest
 MOST_CONFIGS = 40  # of the history in the heat map, so that every row has room for its name
 JUDGED = 400  # configurations of the history among which those are chosen
 AVERAGED = 256  # configurations over which a slice averages the other parameters
@@ -86,6 +89,7 @@ def content(
         "facts": _facts(history),
         "verdict": _verdict(found),
         "evidence": _evidence(found),
+        "time": _over_time(history, found, seed, jobs),
         "start": _start(history, start, models),
         "map": _map(models, found, method),
         "heat": _heat(models, start, rng),
@@ -145,6 +149,33 @@ def _evidence(found: Evidence) -> list[dict[str, Any]]:
         {"method": method, **{column: listed(rows[column]) for column in ("trials", "adtm", "low", "high")}}
         for method, rows in table.groupby("method", sort=False)
     ]
+
+
+def _over_time(history: History, found: Evidence, seed: int, jobs: int) -> dict[str, Any] | None:
+    """The same over time; None if the history has too few costs, or if its trials were chosen by searches.
+
+    times: in `unit`. start, random: the mean distances. after, catches_up: when the two are level; catches_up is None
+    if random search never gets there.
+    """
+    if found.estimated or len(timed_tasks(history)) < LEAST_TASKS:
+        return None
+    timed = over_time(history, seed, jobs=jobs, most=MOST_TIMED)
+    size, unit = fitting_unit(AFTER * timed.unit)
+    start, random, other = timed.start.mean(axis=0), timed.random.mean(axis=0), timed.catches_up()
+    settled = timed.times[np.argmax(random <= random[-1] + 0.01)] if np.isinf(other) else other
+    ends = max(1.6 * settled, 2 * AFTER)
+    shown = (timed.times <= ends) & (timed.times >= timed.times[np.argmax(np.minimum(start, random) < 0.99)])
+    scale = timed.unit / size
+    return {
+        "says": timed.summary,
+        "unit": unit,
+        "times": listed(timed.times[shown] * scale),
+        "start": listed(start[shown]),
+        "random": listed(random[shown]),
+        "after": float(AFTER * scale),
+        "level": float(start[np.searchsorted(timed.times, AFTER, side="right") - 1]),
+        "catches_up": None if np.isinf(other) else float(other * scale),
+    }
 
 
 # -- the start ------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""What a search has asked for and been told: its finished trials, and those that are still running."""
+"""The ledger of a search: its finished trials, and those that are still running."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from headstart.search.evaluation import Caught, Objective, Outcome, at_once, eva
 from headstart.search.optimizer import Optimizer
 from headstart.search.trials import BestTrial, Trial
 from headstart.space import Config
-from headstart.space.parameters import as_number
+from headstart.space.scalars import as_number
 
 Callback = Callable[[Optimizer, Trial], Any]
 TRIALS = 50  # of a search that has no budget

@@ -19,9 +19,8 @@ from headstart._support.types import Array
 from headstart._support.wording import counted
 from headstart.errors import ArgumentError, ExhaustedError, FormatError
 from headstart.history import Features
-from headstart.history.history import checked_features
 from headstart.history.past import past_runs
-from headstart.history.task import moderate
+from headstart.history.task import checked_features, moderate
 from headstart.search.arguments import candidates_of, seed_of, sorted_past, without_past
 from headstart.search.budget import checked_cost
 from headstart.search.ledger import Asked, Ledger

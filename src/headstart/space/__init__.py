@@ -6,7 +6,8 @@ of values V and encodings Z. All other folders work with these.
 
 from headstart.space.foreign import as_space
 from headstart.space.guessing import infer_space
-from headstart.space.parameters import Categorical, Float, Int, Parameter
+from headstart.space.numeric import Float, Int
+from headstart.space.parameters import Categorical, Parameter
 from headstart.space.reconciliation import Change, Reconciled, reconcile
 from headstart.space.space import Config, Space
 

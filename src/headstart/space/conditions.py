@@ -10,7 +10,8 @@ import numpy as np
 
 from headstart._support.types import Array, Mask, Scalar
 from headstart.errors import SpaceError
-from headstart.space.parameters import Categorical, Float, Parameter
+from headstart.space.numeric import Float
+from headstart.space.parameters import Categorical, Parameter
 
 _LISTABLE = 1_000_000  # a grid has at most this many configurations
 

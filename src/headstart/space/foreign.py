@@ -12,7 +12,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from headstart.errors import SpaceError
-from headstart.space.parameters import Categorical, Float, Int, Parameter, as_number
+from headstart.space.numeric import Float, Int
+from headstart.space.parameters import Categorical, Parameter
+from headstart.space.scalars import as_number
 from headstart.space.space import Space
 
 When: TypeAlias = dict[str, list[Any]]

@@ -22,7 +22,8 @@ import numpy as np
 
 from headstart._support.types import Array
 from headstart.errors import SpaceError
-from headstart.space.parameters import Categorical, Float, Int, Parameter
+from headstart.space.numeric import Float, Int
+from headstart.space.parameters import Categorical, Parameter
 from headstart.space.space import Space
 
 if TYPE_CHECKING:

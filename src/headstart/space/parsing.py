@@ -14,7 +14,9 @@ import numpy as np
 
 from headstart._support.types import Array, Mask
 from headstart.errors import SpaceError
-from headstart.space.parameters import Categorical, Float, Int, Parameter, as_number, as_scalar, is_missing
+from headstart.space.numeric import Float, Int
+from headstart.space.parameters import Categorical, Parameter
+from headstart.space.scalars import as_number, as_scalar, is_missing
 
 Columns: TypeAlias = Mapping[str, Any]
 

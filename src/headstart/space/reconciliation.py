@@ -17,7 +17,9 @@ from headstart._support.types import Array, Mask
 from headstart._support.wording import counted
 from headstart.errors import ArgumentError
 from headstart.space.foreign import as_space
-from headstart.space.parameters import Categorical, Float, Int, Parameter, as_number
+from headstart.space.numeric import Float, Int
+from headstart.space.parameters import Categorical, Parameter
+from headstart.space.scalars import as_number
 from headstart.space.space import Config, Space
 
 

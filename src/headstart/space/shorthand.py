@@ -17,7 +17,9 @@ from typing import Any
 import numpy as np
 
 from headstart.errors import SpaceError
-from headstart.space.parameters import Categorical, Float, Int, Parameter, as_number, as_scalar
+from headstart.space.numeric import Float, Int
+from headstart.space.parameters import Categorical, Parameter
+from headstart.space.scalars import as_number, as_scalar
 
 LOG = ("log", "log-uniform")  # the second is scikit-optimize's word
 

@@ -12,7 +12,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from headstart.space.parameters import Categorical, Float, Int, Parameter, as_number, choice_key
+from headstart.space.numeric import Float, Int
+from headstart.space.parameters import Categorical, Parameter
+from headstart.space.scalars import as_number, choice_key
 from headstart.space.space import Space
 
 # -- unions ----------------------------------------------------------------------------------------------------

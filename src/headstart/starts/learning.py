@@ -13,8 +13,8 @@ from headstart._support.types import Array
 from headstart._support.wording import counted
 from headstart.errors import ArgumentError
 from headstart.history import Features, History
-from headstart.history.history import checked_features
 from headstart.history.past import past_runs, required
+from headstart.history.task import checked_features
 from headstart.space import Space
 from headstart.starts.start import Start
 from headstart.strategies.base import Strategy, Told
@@ -23,6 +23,7 @@ from headstart.transfer.models import TaskModels
 
 MOST = 10  # configurations of a start whose number is learned
 FOLDS = 5  # groups of tasks left out in turn for the estimate, which takes so many times as long as learning; a guess
+LONGEST = 1_000  # configurations of a start; a guess: nobody tries more, and choosing them takes minutes
 NOTICEABLE = 0.01  # of a task's range: a smaller gain serves nobody; a guess
 
 
@@ -112,8 +113,12 @@ def _expected(strategy: Strategy, models: TaskModels, n: int, with_features: boo
 
 
 def number_of(n: Any, space: Space) -> int:
-    """The number of configurations to propose; an error if the space has fewer."""
+    """The number of configurations to propose; an error if the space has fewer, or if nobody could want so many."""
     number = whole("n", n, 1)
+    if number > LONGEST:
+        raise ArgumentError(
+            f"n={number:,}, but a start has at most {LONGEST:,} configurations", "ask for fewer with {n}"
+        )
     if number > space.size:
         there = counted(int(space.size), "configuration")
         raise ArgumentError(

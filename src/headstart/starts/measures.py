@@ -41,3 +41,22 @@ def average_rank(curves: npt.ArrayLike) -> Array:
     from scipy.stats import rankdata
 
     return np.asarray(rankdata(np.asarray(curves, dtype=float), axis=0).mean(axis=1))
+
+
+def expected_random(scaled: Array, most: int) -> Array:
+    """E[min of t draws without replacement] for t = 1 … most: Σ_k s_(k) C(m − k, t − 1) / C(m, t), exactly."""
+    from scipy.special import gammaln
+
+    s = np.sort(scaled)
+    m = len(s)
+    k = np.arange(1, m + 1)
+
+    def log_choose(a: Array, b: float) -> Array:
+        return np.asarray(gammaln(a + 1) - gammaln(b + 1) - gammaln(np.maximum(a - b, 0) + 1))
+
+    curve = np.full(most, s[0])
+    for t in range(1, min(most, m) + 1):
+        possible = m - k >= t - 1
+        shares = np.exp(log_choose((m - k)[possible].astype(float), t - 1) - log_choose(np.array([float(m)]), t))
+        curve[t - 1] = float(s[possible] @ shares)
+    return curve

@@ -29,6 +29,7 @@ TIMES = np.concatenate([np.geomspace(0.05, 20.0, 40), np.geomspace(22.0, 1000.0,
 AFTER = 2.0  # average trials after which the verdict compares
 ORDERS = 200  # of random search
 LEAST = 5  # evaluations with a cost that a task must have
+LEAST_TASKS = 3
 
 
 @dataclass(frozen=True)
@@ -56,8 +57,13 @@ class OverTime:
     def catches_up(self, after: float = AFTER) -> float:
         """The time, in average trials, after which random search is where the start is after a time; it may be inf."""
         level = float(self.start.mean(axis=0)[np.searchsorted(self.times, after, side="right") - 1])
-        reached = np.flatnonzero(self.random.mean(axis=0) <= level + 1e-12)
-        return float(self.times[reached[0]]) if len(reached) else np.inf
+        random = self.random.mean(axis=0)
+        reached = np.flatnonzero(random <= level + 1e-12)
+        if not len(reached) or reached[0] == 0:
+            return float(self.times[0]) if len(reached) else np.inf
+        k = int(reached[0])
+        share = float(min((random[k - 1] - level) / (random[k - 1] - random[k]), 1.0))
+        return float(self.times[k - 1] * (self.times[k] / self.times[k - 1]) ** share)  # between two of the times
 
     @property
     def summary(self) -> str:
@@ -73,24 +79,37 @@ class OverTime:
         return self.summary
 
 
+def fitting_unit(seconds: float) -> tuple[float, str]:
+    """A unit for times of this size: its length in seconds, and its name."""
+    units = ((86400.0, "days"), (3600.0, "hours"), (60.0, "minutes"))
+    return next(((size, name) for size, name in units if seconds >= 1.5 * size), (1.0, "seconds"))
+
+
 def in_words(seconds: float) -> str:
     """A time with a fitting unit: 0.5 seconds, 25 minutes."""
-    for size, unit in ((86400.0, "days"), (3600.0, "hours"), (60.0, "minutes")):
-        if seconds >= 1.5 * size:
-            return f"{seconds / size:.3g} {unit}"
-    return f"{seconds:.3g} seconds"
+    size, unit = fitting_unit(seconds)
+    return f"{seconds / size:.3g} {unit}"
 
 
-def over_time(history: History, seed: int, *, jobs: int = 1) -> OverTime:
-    """The evidence for a history with costs."""
+def timed_tasks(history: History) -> list[str]:
+    """The tasks with enough costs."""
+    return [name for name in history.tasks if _known(history, name).sum() >= LEAST]
+
+
+def over_time(history: History, seed: int, *, jobs: int = 1, most: int | None = None) -> OverTime:
+    """The evidence for a history with costs. most: leave out no more tasks than this, drawn at random."""
     from joblib import Parallel, delayed
 
-    tasks = [name for name in history.tasks if _known(history, name).sum() >= LEAST]
-    if len(tasks) < 3:
+    tasks = timed_tasks(history)
+    if len(tasks) < LEAST_TASKS:
         raise HistoryError(
-            f"evidence over time needs at least 3 tasks with {LEAST} costs each, but the history has {len(tasks)}",
+            f"evidence over time needs at least {LEAST_TASKS} tasks with {LEAST} costs each, but the history has "
+            f"{len(tasks)}",
             "name the column of the costs with {cost}",
         )
+    if most is not None and len(tasks) > most:
+        drawn = np.random.default_rng([seed, 4]).choice(len(tasks), most, replace=False)
+        tasks = [tasks[i] for i in np.sort(drawn)]
     found = Parallel(n_jobs=jobs)(delayed(_left_out)(history, name, seed) for name in tasks)
     start, random, unit = zip(*found, strict=True)
     return OverTime(tasks, TIMES, np.array(start), np.array(random), float(np.median(unit)))

@@ -1,4 +1,4 @@
-"""An adaptive start: the mixture of past tasks of `surrogates/mixture.py`, from the first trial on.
+"""An adaptive start: the past tasks as hypotheses (`surrogates/hypotheses.py`), from the first trial on.
 
 The first configuration is the best one on average over the past tasks. Each further one maximises the expected
 improvement under the past tasks, weighted by how likely they make the results so far. Without any result (in `learn`,
@@ -22,7 +22,8 @@ from headstart._support.types import Array
 from headstart.history import Features
 from headstart.strategies.base import Run, Told, anywhere, fresh
 from headstart.surrogates.base import Acquisition
-from headstart.surrogates.mixture import Hypotheses, Mixture, MixtureModel
+from headstart.surrogates.hypotheses import Hypotheses
+from headstart.surrogates.mixture import Mixture, MixtureModel
 from headstart.transfer.models import TaskModels
 from headstart.transfer.weights import has_features, weights_by_features
 

@@ -69,9 +69,11 @@ def growing_kappa(t: int, width: int) -> float:
 def log_h(u: npt.ArrayLike) -> Array:
     """log(φ(u) + u Φ(u)) without cancellation; below −1 it is log φ(u) + log(1 − |u| r(u)), see `_far_below`."""
     u = np.asarray(u, dtype=float)
-    near, far = np.maximum(u, -1.0), np.minimum(u, -1.0)
-    below = _log_density(far) + np.log(_far_below(far)[1])
-    return np.asarray(np.where(u > -1.0, np.log(np.exp(_log_density(near)) + near * ndtr(near)), below))
+    is_near, out = u > -1.0, np.empty(u.shape)
+    near, far = u[is_near], u[~is_near]
+    out[is_near] = np.log(np.exp(_log_density(near)) + near * ndtr(near))
+    out[~is_near] = _log_density(far) + np.log(_far_below(far)[1])
+    return out
 
 
 def log_ei_slopes(mean: npt.ArrayLike, std: npt.ArrayLike, best: npt.ArrayLike) -> tuple[Array, Array, Array]:
@@ -81,13 +83,14 @@ def log_ei_slopes(mean: npt.ArrayLike, std: npt.ArrayLike, best: npt.ArrayLike) 
     """
     mean, std, best = _arrays(mean, std, best)
     spread, u = _standardise(mean, std, best)
-    value = log_h(u)
     near, far = np.maximum(u, -1.0), np.minimum(u, -1.0)
     mills, gap = _far_below(far)
-    h = np.exp(log_h(near))
+    density, below = np.exp(_log_density(near)), ndtr(near)
+    h, is_near = density + near * below, u > -1.0
+    value = np.where(is_near, np.log(h), _log_density(far) + np.log(gap))
     with np.errstate(over="ignore"):
-        by_mean = -np.where(u > -1.0, ndtr(near) / h, mills / gap) / spread
-        by_std = np.where(u > -1.0, np.exp(_log_density(near)) / h, 1.0 / gap) / spread
+        by_mean = -np.where(is_near, below / h, mills / gap) / spread
+        by_std = np.where(is_near, density / h, 1.0 / gap) / spread
     return value + np.log(spread), by_mean, by_std
 
 

@@ -103,6 +103,11 @@ class Population:
         return self.kernel(Z, self.points) @ self.to_scores
 
     @cached_property
+    def left(self) -> Array:
+        """The points' factor in any κ (`Kernel.left`)."""
+        return self.kernel.left(self.points)
+
+    @cached_property
     def to_scores(self) -> Array:
         """B (M, T) with F = κ(λ, u) B."""
         return solve_lower_transposed(self.L, self.weights.T)

@@ -244,7 +244,7 @@ def _drawn(task: Runs, typical: Array, studies: int, rng: np.random.Generator) -
 
 
 def _fitted(drawn: Sequence[Cases], seed: int) -> Any:
-    """A classifier; None if all runs of the past beat their references, or none did."""
+    """A classifier; None if all past runs beat their references, or none did."""
     from sklearn.ensemble import HistGradientBoostingClassifier
 
     X = np.concatenate([cases.X.reshape(-1, cases.X.shape[-1]) for cases in drawn])

@@ -15,8 +15,8 @@ import numpy as np
 
 from headstart._support.types import Array, Mask, Scalar
 from headstart.space import Categorical, Int, Parameter, Space
-from headstart.space.parameters import as_number, choice_key
 from headstart.space.reconciliation import defaults_of, into
+from headstart.space.scalars import as_number, choice_key
 
 Params: TypeAlias = Mapping[str, Any]
 Conditions: TypeAlias = dict[str, tuple[Scalar, ...]]

@@ -1,4 +1,4 @@
-"""What goes wrong while a storage is read, as one error that names the place, or counted if it is to be skipped."""
+"""Damage found while a storage is read: one error that names the place, or a count of what is skipped."""
 
 from __future__ import annotations
 

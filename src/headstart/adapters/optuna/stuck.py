@@ -1,4 +1,4 @@
-"""Trials that will stay "running" for ever because their worker died, and how to free them."""
+"""Trials that will stay "running" forever because their worker died, and how to free them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Stuck:
     command: str
 
     def __str__(self) -> str:
-        return f"trial {self.trial} may run for ever: {self.why}; if its worker is dead, free it with\n  {self.command}"
+        return f"trial {self.trial} may run forever: {self.why}; if its worker is dead, free it with\n  {self.command}"
 
 
 def stuck(study: Study, trials: Sequence[FrozenTrial]) -> list[Stuck]:

@@ -13,7 +13,7 @@ from headstart import library
 from headstart.adapters.optuna.distributions import to_distributions
 from headstart.library.models import MODELS
 from headstart.space import Config, Space, as_space
-from headstart.space.parameters import choice_key
+from headstart.space.scalars import choice_key
 
 
 def space(of: Any) -> Callable[[BaseTrial], Config]:

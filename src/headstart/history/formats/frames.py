@@ -19,7 +19,7 @@ from headstart.history.formats.tidying import BadCells, misfits, not_parameters,
 from headstart.history.reading import Reading
 from headstart.history.task import Features
 from headstart.space import Categorical, Int, Space, as_space, infer_space
-from headstart.space.parameters import as_scalar
+from headstart.space.scalars import as_scalar
 
 
 @dataclass(frozen=True)

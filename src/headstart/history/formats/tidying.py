@@ -12,7 +12,7 @@ import pandas as pd
 
 from headstart._support.types import Array, Mask
 from headstart.space import Space
-from headstart.space.parameters import as_scalar, is_missing
+from headstart.space.scalars import as_scalar, is_missing
 
 # What people write instead of the result of a failed trial.
 FAILED = {
@@ -96,7 +96,7 @@ def not_parameters(frame: pd.DataFrame, columns: Sequence[str]) -> dict[str, str
             found[name] = "the same in every row" if len(known) else "empty"
         elif _are_dates(known):
             found[name] = "dates"
-        elif len(known) >= ENOUGH and known.nunique() == len(known) == len(frame) and _are_ids(known, name):
+        elif known.nunique() == len(known) == len(frame) and _are_ids(known, name):
             found[name] = "different in every row, like an id"
     return found
 
@@ -108,10 +108,12 @@ def _are_dates(known: pd.Series[Any]) -> bool:
 
 
 def _are_ids(known: pd.Series[Any], name: str) -> bool:
-    """Texts, or numbers that count the rows or are called an id."""
+    """Texts, or numbers that count the rows or are called an id; in few rows, only what is called an id."""
+    named = re.search(r"(^|[_\W])(id|uuid|index|timestamp|trial|run|number|no)$", name.lower()) is not None
+    if len(known) < ENOUGH and not named:
+        return False
     if all(isinstance(cell, str) for cell in known):
         return True
     numbers = pd.to_numeric(known, errors="coerce").to_numpy(dtype=float)
     counting = bool((np.diff(numbers) == 1).all()) and numbers[0] in (0, 1)
-    named = re.search(r"(^|[_\W])(id|uuid|index|timestamp|trial|run|number|no)$", name.lower()) is not None
-    return counting or (named and bool((numbers == np.rint(numbers)).all()))
+    return counting or (named and len(known) >= ENOUGH and bool((numbers == np.rint(numbers)).all()))

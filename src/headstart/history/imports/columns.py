@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from headstart.space import Categorical, Parameter, Space, infer_space
-from headstart.space.parameters import as_scalar
+from headstart.space.scalars import as_scalar
 
 if TYPE_CHECKING:
     import pandas as pd

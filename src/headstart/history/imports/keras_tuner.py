@@ -2,6 +2,9 @@
 
 A trial is an evaluation with its score, which is the best value of the tuner's objective; the project is the task. The
 other metrics count with their best value too. The search space is that of the oracle. There is no cost.
+
+If a trial reported several steps, these are its learning curve. Hyperband goes on with a trial as a new one that has
+`tuner/trial_id` of the first: both are one run, whose learning curve has a value for each number of epochs.
 """
 
 from __future__ import annotations
@@ -31,6 +34,7 @@ FORMS = "a project folder with oracle.json, or a folder of such folders"
 STATES = {"COMPLETED": FINISHED, "FAILED": FAILED, "INVALID": FAILED}
 MODES = {"min": "minimize", "max": "maximize"}
 SCORE = "score"
+OWN = "tuner/"  # begins the names of what Keras Tuner adds to the values of a trial
 
 
 def recognises(path: Path) -> bool:
@@ -62,6 +66,7 @@ def _project(folder: Path) -> Runs:
     modes: dict[str, str] = {}
     for trial in trials:
         modes |= trial.modes
+    objective = _objective(trials)
     space, notes = None, []
     try:
         with parsing(folder / "oracle.json", "the oracle of a Keras Tuner project"):
@@ -70,9 +75,9 @@ def _project(folder: Path) -> Runs:
         notes.append(f"the space is inferred from the runs, because that of the project cannot be expressed: {error}")
     return Runs(
         f"{folder.name} (Keras Tuner)",
-        [trial.run(folder.name) for trial in trials],
+        _runs(trials, folder.name, objective),
         SCORE,
-        {name: MODES[mode] for name, mode in modes.items()} | _direction_of_score(trials),
+        {name: MODES[mode] for name, mode in {**modes, SCORE: modes.get(objective or "")}.items() if mode},
         space,
         left_out={"trial{s} with a damaged trial.json": len(entries) - len(trials)},
         notes=notes,
@@ -88,39 +93,77 @@ def _trial(path: Path) -> _Trial | None:
 
 
 class _Trial:
-    """The content of a trial.json file."""
+    """The content of a trial.json file. means: by metric and step, where executions of a step are averaged.
+
+    epochs, before: of Hyperband, how many epochs were made in total, and the id of the trial that this one continues.
+    """
 
     def __init__(self, data: Mapping[str, Any]) -> None:
+        self.id = str(data["trial_id"])
         self.status = str(data["status"])
-        self.values = dict(data["hyperparameters"]["values"])
+        values = data["hyperparameters"]["values"]
+        self.values = {name: value for name, value in values.items() if not name.startswith(OWN)}
+        self.epochs, self.before = values.get(f"{OWN}epochs"), values.get(f"{OWN}trial_id")
         self.score = data["score"]
         metrics = data["metrics"]["metrics"]
         self.modes = {name: entry["direction"] for name, entry in metrics.items() if entry["direction"] in MODES}
-        self.best = {name: best for name, entry in metrics.items() if (best := _best(entry)) is not None}
+        self.means = {name: means for name, entry in metrics.items() if (means := _means(entry))}
 
-    def run(self, task: str) -> Run:
-        metrics = self.best if self.score is None else {**self.best, SCORE: self.score}
-        return Run(task, self.values, metrics, STATES.get(self.status, UNFINISHED))
+    @property
+    def best(self) -> dict[str, float]:
+        """The best of each metric over the steps, as Keras Tuner computes a score."""
+        return {
+            name: float((max if self.modes.get(name) == "max" else min)(means.values()))
+            for name, means in self.means.items()
+        }
+
+    def curves(self) -> dict[str, dict[int, float]]:
+        """By metric and step. A trial of Hyperband that reported only its best is one point."""
+        if self.epochs is None:
+            return self.means
+        best = self.best
+        return {name: means if len(means) > 1 else {int(self.epochs): best[name]} for name, means in self.means.items()}
 
 
-def _best(entry: Mapping[str, Any]) -> float | None:
-    """The best of a metric over the steps, as Keras Tuner computes a score: executions of a step are averaged."""
-    means = [sum(seen["value"]) / len(seen["value"]) for seen in entry["observations"]]
-    means = [mean for mean in means if not math.isnan(mean)]
-    if not means:
-        return None
-    return float(max(means) if entry["direction"] == "max" else min(means))
+def _means(entry: Mapping[str, Any]) -> dict[int, float]:
+    found = {int(seen["step"]): float(sum(seen["value"]) / len(seen["value"])) for seen in entry["observations"]}
+    return {step: mean for step, mean in found.items() if not math.isnan(mean)}
 
 
-def _direction_of_score(trials: Sequence[_Trial]) -> dict[str, str]:
-    """The direction of the metrics that equal the score in every trial, if there are any and they agree."""
+def _objective(trials: Sequence[_Trial]) -> str | None:
+    """The metric that equals the score in every trial; None if there is none, or several that disagree on direction."""
     scored = [trial for trial in trials if trial.score is not None]
     if not scored:
-        return {}
+        return None
     same = [name for name in scored[0].best if all(trial.best.get(name) == trial.score for trial in scored)]
-    modes = {scored[0].modes.get(name) for name in same}
-    mode = modes.pop() if len(modes) == 1 else None
-    return {SCORE: MODES[mode]} if mode else {}
+    return same[0] if len({scored[0].modes.get(name) for name in same}) == 1 else None
+
+
+def _runs(trials: Sequence[_Trial], task: str, objective: str | None) -> list[Run]:
+    """A run for each trial that no other one continues."""
+    by_id = {trial.id: trial for trial in trials}
+    continued = {trial.before for trial in trials if STATES.get(trial.status) == FINISHED}
+    runs = []
+    for trial in trials:
+        if trial.id in continued:
+            continue
+        curves: dict[str, dict[int, float]] = {}
+        for part in _chain(trial, by_id):
+            for name, points in part.curves().items():
+                curves[name] = {**curves.get(name, {}), **points}
+        if objective in curves:
+            curves[SCORE] = curves[objective]
+        metrics = trial.best if trial.score is None else {**trial.best, SCORE: trial.score}
+        runs.append(Run(task, trial.values, metrics, STATES.get(trial.status, UNFINISHED), curves=curves))
+    return runs
+
+
+def _chain(trial: _Trial, by_id: Mapping[str, _Trial]) -> list[_Trial]:
+    """The trial after those that it continues, the first one first."""
+    chain = [trial]
+    while (before := by_id.get(str(chain[0].before))) is not None and before not in chain:
+        chain.insert(0, before)
+    return chain
 
 
 def _space(entries: Sequence[Mapping[str, Any]]) -> Space:

@@ -2,8 +2,8 @@
 
 A trial is an evaluation with its last reported metrics; the experiment is the task, and `time_total_s` the cost. The
 status of the trials is in experiment_state-*.json, their parameters in TRIAL/params.json, and what they reported in
-TRIAL/result.json, one JSON object per line: the trial's learning curve. Metric and mode of the search are in a pickle,
-so they are not read.
+TRIAL/result.json, one JSON object per line: the trial's learning curve. Where that file is missing or damaged, the
+same is in TRIAL/progress.csv. Metric and mode of the search are in a pickle, so they are not read.
 """
 
 from __future__ import annotations
@@ -28,12 +28,13 @@ from headstart.history.imports.runs import (
     parsing,
     read_all,
 )
-from headstart.history.imports.texts import flat, json_lines, numbers
+from headstart.history.imports.texts import csv_lines, flat, json_lines, numbers
 
 FORMS = "an experiment folder with experiment_state-*.json, or a folder of such folders"
 STATES = {"TERMINATED": FINISHED, "ERROR": FAILED, "PENDING": UNFINISHED, "RUNNING": UNFINISHED, "PAUSED": UNFINISHED}
-# Numbers that Ray itself adds to every result.
+# What Ray itself adds to every result; an id may look like a number in progress.csv.
 NO_METRIC = (
+    *("trial_id", "experiment_id", "experiment_tag"),
     *("timestamp", "training_iteration", "pid", "time_this_iter_s", "time_total_s", "time_since_restore"),
     *("iterations_since_restore", "timesteps_total", "timesteps_since_restore", "episodes_total", "warmup_time"),
 )
@@ -75,15 +76,14 @@ def _experiment(folder: Path) -> Runs:
     except FormatError:  # damaged, or of an older version
         notes.append(f"{latest.name} cannot be read, so a trial counts as finished if it has a result and no error")
         trials = [_trial(folder, *_facts(path)) for path in sorted(folder.glob("*/params.json"))]
-    left_out = {"damaged line{s} of result.json files": sum(damaged for _, damaged in trials)}
+    left_out = {"damaged line{s} of result files": sum(damaged for _, damaged in trials)}
     return Runs(f"{folder.name} (Ray Tune)", [run for run, _ in trials], left_out=left_out, notes=notes)
 
 
 def _facts(params: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     """What the files of a trial tell about it, in the words of an experiment's state."""
     folder = params.parent
-    reported = (folder / "result.json").is_file() and (folder / "result.json").stat().st_size > 0
-    status = "ERROR" if (folder / "error.txt").is_file() else "TERMINATED" if reported else "PENDING"
+    status = "ERROR" if (folder / "error.txt").is_file() else "TERMINATED" if _results(folder)[0] else "PENDING"
     with parsing(params, "the parameters of a trial"):
         config = dict(read_json(params, "the parameters of a trial"))
     return {"config": config, "status": status, "relative_logdir": folder.name}, {}
@@ -91,8 +91,7 @@ def _facts(params: Path) -> tuple[dict[str, Any], dict[str, Any]]:
 
 def _trial(folder: Path, trial: Mapping[str, Any], facts: Mapping[str, Any]) -> tuple[Run, int]:
     """A trial, and the number of damaged lines in its results."""
-    path = folder / str(trial.get("relative_logdir") or "") / "result.json"
-    results, damaged = json_lines(path) if path.is_file() else ([], 0)
+    results, damaged = _results(folder / str(trial.get("relative_logdir") or ""))
     last = results[-1] if results else facts.get("last_result") or {}
     run = Run(
         folder.name,
@@ -104,6 +103,23 @@ def _trial(folder: Path, trial: Mapping[str, Any], facts: Mapping[str, Any]) -> 
         _curves(results),
     )
     return run, damaged
+
+
+def _results(folder: Path) -> tuple[list[dict[str, Any]], int]:
+    """What a trial reported, and how many reports are damaged."""
+    path, table = folder / "result.json", folder / "progress.csv"
+    results, damaged = json_lines(path) if path.is_file() else ([], 0)
+    if (damaged or not results) and table.is_file():
+        rows, cut = csv_lines(table)
+        if len(rows) > len(results):
+            return [{name: _parsed(cell) for name, cell in row.items()} for row in rows], cut
+    return results, damaged
+
+
+def _parsed(cell: str) -> Any:
+    """A cell of progress.csv: the number that it stands for, or its text."""
+    number = as_float(cell)
+    return cell if number is None else int(number) if cell.isdigit() else number
 
 
 def _curves(results: Sequence[Mapping[str, Any]]) -> dict[str, dict[int, float]]:

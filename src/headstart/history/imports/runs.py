@@ -227,7 +227,7 @@ def _curves(read: Evaluations, runs: Sequence[Run], metric: str) -> Curves | Non
         {step: turned(value, read.direction) for step, value in run.curves.get(metric, {}).items()} for run in runs
     ]
     ended = [
-        run.state == FINISHED and max(report, default=-1) == longest[run.task]
+        run.state == FINISHED and math.isfinite(report.get(longest[run.task], math.nan))
         for run, report in zip(runs, reports, strict=True)
     ]
     several = any(len(report) > 1 for report in reports)  # a single value is no curve

@@ -2,16 +2,23 @@
 
 Takes a fitted search, its `cv_results_` as a dict or a frame, or that frame as a CSV file. A candidate is an evaluation
 with its mean test score, which scikit-learn maximises; the cost is the mean time to fit and score, the number of splits
-is not counted. A candidate that a halving search tried with several resources counts with the largest.
+is not counted.
+
+A candidate of a halving search is one run, whose learning curve has a score for each amount of resources. It counts
+with the largest. One that was dropped was stopped early: it counts with its last score, but no better than any
+candidate that went on.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from headstart._support.wording import counted
 from headstart.errors import ArgumentError, FormatError
 from headstart.history.imports.columns import as_float
 from headstart.history.imports.literals import printed_dict
@@ -74,24 +81,75 @@ def _runs(
     rows: Sequence[Mapping[str, Any]], name: str, task: str, *, space: Space | None = None, text: bool = False
 ) -> Runs:
     scores = sorted({key.removeprefix("mean_") for row in rows for key in row if key.startswith(TEST)})
-    kept = _largest(rows)
+    halving = bool(rows) and all("iter" in row and "n_resources" in row for row in rows)
+    runs, notes = _halved(rows, task, scores) if halving else ([_run(row, task, scores) for row in rows], [])
     return Runs(
         f"{name} (scikit-learn)",
-        [_run(row, task, scores) for row in kept],
+        runs,
         scores[0] if len(scores) == 1 else None,
         dict.fromkeys(scores, "maximize"),
         space,
         text and not all(isinstance(_params(row), dict) for row in rows),
-        left_out={"evaluation{s} with fewer resources than the candidate's last": len(rows) - len(kept)},
+        notes=notes,
     )
 
 
-def _largest(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """The last row of each candidate; only a halving search has more than one."""
-    if not all("iter" in row and "n_resources" in row for row in rows):
-        return list(rows)
-    ordered = sorted(rows, key=lambda row: as_float(row["iter"]) or 0.0)
-    return list({str(_config(row)): row for row in ordered}.values())
+# -- halving -----------------------------------------------------------------------------------------------------
+
+
+def _halved(rows: Sequence[Mapping[str, Any]], task: str, scores: Sequence[str]) -> tuple[list[Run], list[str]]:
+    """The candidates of a halving search, and notes on them."""
+    resource = _resource(rows)
+    candidates: dict[str, list[tuple[int, Run]]] = {}
+    for row in sorted(rows, key=lambda row: as_float(row["iter"]) or 0.0):
+        run = _run(row, task, scores)
+        run = replace(run, config={name: cell for name, cell in run.config.items() if name != resource})
+        candidates.setdefault(str(run.config), []).append((int(as_float(row["n_resources"]) or 0), run))
+    tried = sorted(candidates.values(), key=lambda runs: -runs[-1][0])  # those that went farthest first
+    most = tried[0][-1][0]
+    runs: list[Run] = []
+    ahead: dict[str, float] = {}  # the worst score of those that went farther
+    for _, group in groupby(tried, key=lambda runs: runs[-1][0]):
+        found = [_with_curve(steps, ahead) for steps in group]
+        runs += found
+        ahead = {score: min([run.metrics[score] for run in runs], key=_nan_last) for score in scores}
+    dropped = sum(steps[-1][0] < most for steps in tried)
+    notes = [f"{resource!r} is the resource of the search, not a parameter"] if resource else []
+    if dropped:
+        notes.append(
+            f"{counted(dropped, 'candidate')} dropped before the full resources: counted with the last score, but no "
+            f"better than any candidate that went on"
+        )
+    return runs, notes
+
+
+def _with_curve(steps: Sequence[tuple[int, Run]], ahead: Mapping[str, float]) -> Run:
+    """A candidate as one run. ahead: the worst scores of those that went farther."""
+    last = steps[-1][1]
+    curves = {score: {step: run.metrics[score] for step, run in steps} for score in last.metrics}
+    metrics = {score: min(number, ahead.get(score, math.inf)) for score, number in last.metrics.items()}
+    return replace(last, metrics=metrics, curves=curves)
+
+
+def _nan_last(number: float) -> float:
+    return math.inf if math.isnan(number) else number
+
+
+def _resource(rows: Sequence[Mapping[str, Any]]) -> str | None:
+    """The parameter that is the resource, such as n_estimators; None if the resource is the number of samples."""
+    amounts = [as_float(row["n_resources"]) for row in rows]
+    if len(set(amounts)) < 2:
+        return None
+    configs = [_config(row) for row in rows]
+    same = [
+        name
+        for name in configs[0]
+        if all(as_float(config.get(name)) == amount for config, amount in zip(configs, amounts, strict=True))
+    ]
+    return same[0] if same else None
+
+
+# -- candidates --------------------------------------------------------------------------------------------------
 
 
 def _params(row: Mapping[str, Any]) -> dict[str, Any] | None:

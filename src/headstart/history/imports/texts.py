@@ -74,6 +74,18 @@ def json_lines(path: Path) -> tuple[list[dict[str, Any]], int]:
     return good, bad
 
 
+def csv_lines(path: Path) -> tuple[list[dict[str, str]], int]:
+    """The rows of a CSV file that is written a line at a time, and how many are damaged."""
+    text = path.read_text(encoding="utf-8-sig", errors="replace").replace("\0", "")  # which csv refuses in Python 3.10
+    try:
+        rows = [next(csv.reader([line]), []) for line in text.splitlines() if line.strip()]
+    except csv.Error:  # a cell beyond any sensible length
+        return [], 1
+    header, *rows = rows or [[]]
+    good = [dict(zip(header, row, strict=True)) for row in rows if len(row) == len(header)]
+    return good, len(rows) - len(good)
+
+
 def first_object(path: Path) -> dict[str, Any]:
     """The JSON object in the first line of a file; empty if there is none."""
     try:

@@ -1,4 +1,4 @@
-"""Which tool wrote a file or folder, so that the past can be named by its path alone."""
+"""Recognises the tool that wrote a file or folder, so that past runs can be named by their path alone."""
 
 from __future__ import annotations
 

@@ -59,6 +59,36 @@ const drawEvidence = () => {
   });
 };
 
+// The same over time. A dashed line leads from the start's last trial to where random search is as good.
+const drawTime = () => {
+  const time = content.time;
+  if (!time) return;
+  const box = section("What it is worth in time", `${time.says} The curves show the mean distance to the best over the time that ` +
+    "the trials took, 1 before the first one has ended. The start ends where its line does. Both axes are logarithmic.");
+  legend(box, [["start that knows the cost", COLOURS[0]], ["random search", "#808a96", true]]);
+  const until = time.times.filter(t => t <= time.after * 1.0001).length, low = time.times[0], end = time.times.at(-1);
+  const least = Math.max(1e-3, Math.min(time.level, ...time.random) / 1.5);  // a logarithm has no 0
+  chart(box, "time", time.says, () => [[time.unit, "start", "random search"], time.times.map((t, k) =>
+    [short(t), k < until ? time.start[k].toFixed(3) : null, time.random[k].toFixed(3)])],
+  (svg, width) => {
+    const height = width < 600 ? 300 : 380;
+    const {X, Y, bottom} = axes(svg, width, height, {x: (a, b) => logarithmic(low, end, a, b, 60),
+      y: (a, b) => logarithmic(least, 1, a, b, 44), xTitle: time.unit, yTitle: "distance to the best"});
+    const heightOf = y => Y(Math.max(y, least));
+    const xs = time.times.map(X), level = heightOf(time.level), there = time.catches_up ?? end;
+    line(svg, xs, time.random.map(heightOf), "#808a96", {"stroke-dasharray": "5 4"});
+    line(svg, [...xs.slice(0, until), X(time.after)], [...time.start.slice(0, until).map(heightOf), level], COLOURS[0]);
+    line(svg, [X(time.after), X(there)], [level, level], "var(--mark)", {"stroke-width": 1.6, "stroke-dasharray": "2 4"});
+    for (const [at, colour, who] of [[time.after, COLOURS[0], "start"], [time.catches_up, "#808a96", "random search"]]) {
+      if (at === null) continue;
+      line(svg, [X(at), X(at)], [level, bottom], "var(--mark)", {"stroke-width": 1.2, "stroke-dasharray": "2 4"});
+      hint(shape("circle", {cx: X(at), cy: level, r: 5, fill: colour, stroke: "var(--card)"}, svg),
+        `${who} after ${short(at)} ${time.unit}: ${time.level.toFixed(3)}`);
+    }
+    return height;
+  });
+};
+
 // -- the start ------------------------------------------------------------------------------------------------
 
 const drawStart = () => {
@@ -302,5 +332,5 @@ const drawNotes = () => {
   list("The search space", content.facts.parameters);
 };
 
-drawAnswer(); drawEvidence(); drawStart(); drawMap(); drawHeat(); drawParameters(); drawNotes();
+drawAnswer(); drawEvidence(); drawTime(); drawStart(); drawMap(); drawHeat(); drawParameters(); drawNotes();
 begin();

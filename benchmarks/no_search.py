@@ -1,0 +1,136 @@
+"""One configuration without a search, on the library's histories, each data set left out in turn.
+
+    python benchmarks/no_search.py [--sweep]
+
+For every history whose tasks measured the estimator's defaults, and each of its metrics: on which share of the data
+sets the chosen configuration beats the defaults (a tie counts half), and the geometric mean of its loss divided by
+theirs. Only configurations that all data sets measured can be chosen, so that every loss is a measured one.
+
+average: the best configuration on average over the other data sets, by normal scores. wins: the one that beats the
+defaults most often. ours: the rule of `library/unsearched.py`, without and with meta-features; the latter is what
+ships. --sweep prints what each of its constants is worth, and how the histories fare with the value that is best on all
+others.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+import headstart as hs
+from headstart.library import unsearched
+from headstart.library.models import MODELS
+from headstart.transfer.ranks import normal_scores
+
+SWEEPS = {"GAIN": (0.0, 0.25, 0.5, 1.0, 2.0, 4.0), "NEAREST": (3, 5, 10, 20), "MOST": (0.5, 1.0, 2.0, 4.0)}
+
+
+class Case(NamedTuple):
+    """A history in one metric: losses (n, T) of the shared configurations, which is the default, meta-features."""
+
+    name: str
+    losses: np.ndarray
+    default: int
+    M: np.ndarray
+
+
+def cases() -> list[Case]:
+    found = []
+    for name in hs.library.names():
+        if name not in MODELS:
+            continue
+        for metric in hs.library.metrics(name):
+            history = hs.library.load(name, metric)
+            if (measured := unsearched.shared(MODELS[name], metric, history)) is not None:
+                found.append(Case(f"{name}, {metric}", *measured[1:], history.feature_matrix()))
+    return found
+
+
+def outcome(case: Case, choose: Callable[[np.ndarray, np.ndarray, np.ndarray], int]) -> tuple[float, float]:
+    """Share of data sets on which the chosen configuration beats the defaults, and its mean relative loss."""
+    losses, T = np.maximum(case.losses, unsearched.LEAST), case.losses.shape[1]
+    gains = np.empty(T)
+    for t in range(T):
+        others = np.delete(np.arange(T), t)
+        i = choose(losses[:, others], case.M[others], case.M[t])
+        gains[t] = np.log(losses[case.default, t] / losses[i, t])
+    return float(np.mean((gains > 0) + 0.5 * (gains == 0))), float(np.exp(-gains.mean()))
+
+
+def rules(case: Case, wanted: str | None = None) -> dict[str, tuple[float, float]]:
+    def average(losses: np.ndarray, M: np.ndarray, new: np.ndarray) -> int:
+        return int(np.column_stack([normal_scores(y) for y in losses.T]).mean(axis=1).argmin())
+
+    def wins(losses: np.ndarray, M: np.ndarray, new: np.ndarray) -> int:
+        better = (losses < losses[case.default]) + 0.5 * (losses == losses[case.default])
+        return int(better.mean(axis=1).argmax())
+
+    def ours(losses: np.ndarray, M: np.ndarray, new: np.ndarray) -> int:
+        return int(unsearched.worth_of(losses, case.default).mean(axis=1).argmax())
+
+    def by_features(losses: np.ndarray, M: np.ndarray, new: np.ndarray) -> int:
+        return int((unsearched.worth_of(losses, case.default) @ unsearched.closeness(M, new)).argmax())
+
+    each = {"average": average, "wins": wins, "ours": ours, "ours, features": by_features}
+    return {name: outcome(case, choose) for name, choose in each.items() if wanted in (None, name)}
+
+
+def over_all(found: list[tuple[float, float]]) -> tuple[float, float]:
+    """The mean share, and the geometric mean of the relative losses."""
+    shares, ratios = np.array(found).T
+    return float(shares.mean()), float(np.exp(np.log(ratios).mean()))
+
+
+def cell(found: tuple[float, float]) -> str:
+    return f"{found[0]:.0%} {found[1]:.3f}"
+
+
+def table(all_cases: list[Case]) -> None:
+    rows = {case.name: rules(case) for case in all_cases}
+    names = list(next(iter(rows.values())))
+    print(f"| history, metric | {' | '.join(names)} |")
+    print(f"| --- |{' --- |' * len(names)}")
+    for label, row in rows.items():
+        print(f"| {label} | {' | '.join(cell(row[name]) for name in names)} |")
+    totals = {name: over_all([row[name] for row in rows.values()]) for name in names}
+    print(f"| **all** | {' | '.join(cell(totals[name]) for name in names)} |")
+
+
+def sweep(all_cases: list[Case]) -> None:
+    for constant, values in SWEEPS.items():
+        kept, found = getattr(unsearched, constant), {}
+        for value in values:
+            setattr(unsearched, constant, value)
+            found[value] = [rules(case, "ours, features")["ours, features"] for case in all_cases]
+        setattr(unsearched, constant, kept)
+        print(f"\n{constant} ({kept} here): " + ", ".join(f"{v}: {cell(over_all(found[v]))}" for v in values))
+        models = [case.name.partition(",")[0] for case in all_cases]
+        chosen = []
+        for i, model in enumerate(models):  # all metrics of the model's history are left out
+            others = [j for j, other in enumerate(models) if other != model]
+            best = max(values, key=lambda v, others=others: total([found[v][j] for j in others]))
+            chosen.append(found[best][i])
+        print(f"chosen on the other histories: {cell(over_all(chosen))}")
+
+
+def total(found: list[tuple[float, float]]) -> float:
+    """What `worth` adds up: the share of wins and the logarithm of the gain."""
+    share, ratio = over_all(found)
+    return share - float(np.log(ratio))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sweep", action="store_true")
+    args = parser.parse_args()
+    found = cases()
+    table(found)
+    if args.sweep:
+        sweep(found)
+
+
+if __name__ == "__main__":
+    main()
