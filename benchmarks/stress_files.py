@@ -35,7 +35,7 @@ import headstart as hs
 from headstart._support.files import read_arrays, write_arrays
 from headstart.cli.main import main as command_line
 from headstart.datasets.siamese import Model
-from headstart.errors import HeadstartError
+from headstart.errors import FormatError, HeadstartError
 from headstart.history.sources import read_history, read_hpob
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
@@ -57,7 +57,8 @@ def make_files(folder: Path) -> dict[str, Path]:
     """One good file of every kind."""
     names = {
         "start": "start.json", "history": "runs.parquet", "CSV": "runs.csv", "TSV": "runs.tsv", "HPO-B": "hpob.json",
-        "space": "space.json", "SQLite": "runs.db", "journal": "runs.log", "model": "model.npz",
+        "space": "space.json", "SQLite": "runs.db", "journal": "runs.log", "model": "model.npz", "state": "state.json",
+        "W&B": "project.json", "W&B, lines": "lines.jsonl", "W&B, table": "table.csv", "cv_results_": "search.csv",
     }  # fmt: skip
     paths = {kind: folder / name for kind, name in names.items()}
     fill(f"sqlite:///{paths['SQLite']}", n=3, trials=8)
@@ -73,6 +74,8 @@ def make_files(folder: Path) -> dict[str, Path]:
     sets = {name: {"X": [[rng.random(), rng.random()] for _ in range(6)], "y": [[rng.random()]] * 6} for name in "ab"}
     paths["HPO-B"].write_text(json.dumps({"4796": sets}))
     _make_model(paths["model"])
+    _make_state(paths["state"])
+    _make_tables(paths)
     return {**paths, **{tool: unpacked(tool, folder / tool) for tool in TOOLS}}
 
 
@@ -83,6 +86,41 @@ def _make_model(path: Path) -> None:
     data = {name: rng.normal(size=(20, 2)) for name in "abcd"}
     target = np.abs(np.subtract.outer(np.arange(4.0), np.arange(4.0)))
     train(data, target, Recipe("points", (2,), "mean", points=5, size=4), Training(steps=2), progress=False).save(path)
+
+
+def _make_state(path: Path) -> None:
+    optimizer = hs.Optimizer(SPACE, seed=0)
+    for i in range(4):
+        optimizer.tell(optimizer.ask(), float(i))
+    optimizer.ask()
+    path.write_text(json.dumps(optimizer.state()))
+
+
+def _make_tables(paths: dict[str, Path]) -> None:
+    """Exports of Weights & Biases, and the results of a search in scikit-learn."""
+    import pandas as pd
+    from sklearn.datasets import load_iris
+    from sklearn.model_selection import GridSearchCV
+    from sklearn.svm import SVC
+
+    configs = [{"lr": 0.1 / (i + 1), "net": {"depth": 2 + i % 3}, "opt": "adam" if i % 2 else "sgd"} for i in range(6)]
+    runs = [
+        {"name": f"run-{i}", "state": "finished", "config": c, "summary": {"loss": 1 / (i + 1), "_runtime": 2.5 * i}}
+        for i, c in enumerate(configs)
+    ]
+    paths["W&B"].write_text(json.dumps(runs))
+    paths["W&B, lines"].write_text("\n".join(map(json.dumps, runs)))
+    pd.DataFrame(runs).to_csv(paths["W&B, table"])
+    search = GridSearchCV(SVC(), {"kernel": ["rbf", "linear"], "C": [0.5, 10.0]}, cv=2).fit(*load_iris(return_X_y=True))
+    pd.DataFrame(search.cv_results_).to_csv(paths["cv_results_"])
+
+
+def _restore(path: Path) -> None:
+    try:
+        state = json.loads(path.read_bytes())
+    except (ValueError, RecursionError):
+        raise FormatError("not JSON") from None  # the reader of the file is the user's own
+    hs.Optimizer(SPACE, seed=0).restore(state).ask()
 
 
 TOOLS: dict[str, Callable[[Path], Any]] = {  # what real tools left on the disk, in folders
@@ -106,6 +144,11 @@ READERS: dict[str, Callable[[Path], Any]] = {
     "SQLite": hs.History.from_optuna,
     "journal": hs.History.from_optuna,
     "model": Model.load,
+    "state": _restore,
+    "W&B": lambda path: hs.History.from_wandb(path, value="loss"),
+    "W&B, lines": lambda path: hs.History.from_wandb(path, value="loss"),
+    "W&B, table": lambda path: hs.History.from_wandb(path, value="loss"),
+    "cv_results_": hs.History.from_search_cv,
     **TOOLS,
 }
 COMMANDS = {
@@ -116,6 +159,14 @@ COMMANDS = {
     "HPO-B": ["import"],
     "SQLite": ["import"],
     "journal": ["import"],
+    "W&B": ["import", "--value", "loss"],
+    "W&B, lines": ["import", "--value", "loss"],
+    "W&B, table": ["import", "--value", "loss"],
+    "cv_results_": ["import"],
+    "ray": ["import", "--value", "loss"],
+    "smac": ["import"],
+    "syne_tune": ["import"],
+    "keras_tuner": ["import"],
 }
 
 
@@ -209,12 +260,12 @@ def damage(kind: str, good: Path, bad: Path, rng: random.Random) -> None:
     inside = rng.random() < 0.6
     if inside and kind == "SQLite":
         change_rows(bad, rng)
-    elif inside and kind == "journal":
+    elif inside and (kind == "journal" or good.suffix == ".jsonl"):
         bad.write_text(change_lines(good.read_text(), rng))
     elif inside and good.suffix == ".json":
         bad.write_text(changed_json(good.read_text(), rng))
-    elif inside and kind in ("CSV", "TSV"):
-        between = "," if kind == "CSV" else "\t"
+    elif inside and good.suffix in (".csv", ".tsv"):
+        between = "\t" if good.suffix == ".tsv" else ","
         cells = good.read_text().split(between)
         cells[rng.randrange(len(cells))] = str(rng.choice(JUNK))
         bad.write_text(between.join(cells))
@@ -295,7 +346,7 @@ def campaign(kind: str, good: Path, each: int, seed: int) -> Counter[str]:
         if kind in ("SQLite", "journal"):
             found[outcome(lambda: hs.History.from_optuna(bad, skip_damaged=True))] += 1
         if kind in COMMANDS and i % 10 == 0:
-            arguments = [COMMANDS[kind][0], str(bad)]
+            arguments = [*COMMANDS[kind], str(bad)]
             arguments += ["-o", str(bad.with_name("out.parquet"))] if arguments[0] == "import" else []
             found[outcome(lambda arguments=arguments: run_command(arguments))] += 1
     return found

@@ -27,7 +27,8 @@ def test_damaged_files_are_refused_or_read() -> None:
     pytest.importorskip("optuna", reason="Optuna is not installed")
     pytest.importorskip("torch", reason="torch is not installed")
     found = table("stress_files.py", "--each", "20")
-    own = ["start", "history", "CSV", "TSV", "HPO-B", "space", "SQLite", "journal", "model"]
+    own = ["start", "history", "CSV", "TSV", "HPO-B", "space", "SQLite", "journal", "model", "state"]
+    own += ["W&B", "W&B, lines", "W&B, table", "cv_results_"]
     tools = ["mlflow", "mlflow_database", "ray", "smac", "syne_tune", "keras_tuner", "hyperopt", "ax", "flaml"]
     assert list(found) == [*own, *tools]
     for kind, row in found.items():

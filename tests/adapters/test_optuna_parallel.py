@@ -543,15 +543,21 @@ def test_in_a_hurry_the_model_chooses_for_several_trials(monkeypatch: pytest.Mon
     monkeypatch.setattr(
         optimizer, "propose_several", lambda told, n, **more: calls.append(n) or several(told, n, **more)
     )
-    first, second = (search.propose(study.get_trials(deepcopy=False), last.number, hurried=True) for _ in range(2))
-    assert calls == [2]
-    assert first.config != second.config
+    now = study.get_trials(deepcopy=False)
+    search._choosing = 1e-3  # seconds; with SHARE = 4, the next four trials take long enough
+    first = search.propose(now, last.number, evaluating=1e-3 - 1e-9).config
+    assert calls == [5]
+    configs = [first, *(search.propose(now, last.number, evaluating=1e-9).config for _ in range(4))]
+    assert calls == [5]
+    assert len({tuple(config.items()) for config in configs}) == 5
+    search.propose(now, last.number)
+    assert calls == [5, 1]
 
 
 def test_one_worker_alone_is_never_in_a_hurry_for_its_proposals() -> None:
     """With one worker, proposals depend on nothing but the trials, however fast the objective is."""
     study, again = behind_the_start(12), behind_the_start(12)
-    assert study.sampler._pace.evaluating < math.inf
+    assert study.sampler._evaluating < math.inf
     assert [trial.params for trial in study.trials] == [trial.params for trial in again.trials]
 
 

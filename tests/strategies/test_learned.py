@@ -61,7 +61,7 @@ def test_the_gradient_reaches_the_configurations():
     for at in [(0, 0), (1, 3), (2, 5)]:
         step = np.zeros_like(Z)
         step[at] = 1e-6
-        up, down = (meta_loss(models.predict(Z + s), -20.0, ones) for s in (step, -step))
+        up, down = (meta_loss(models.surrogates.predict(Z + s), -20.0, ones) for s in (step, -step))
         assert analytic[at] == pytest.approx((up - down) / 2e-6, abs=1e-6)
 
 
@@ -182,7 +182,7 @@ def test_algorithm_2_by_a_plain_loop():
     plan = LearnedInit(recipe="paper", epochs=3, eta=0.02, beta=-5.0).plan(models, 3, np.random.default_rng(4))
 
     def loss(Z):
-        f = models.predict(Z)  # (I, T)
+        f = models.surrogates.predict(Z)  # (I, T)
         s = np.exp(-5.0 * f)
         return float(((s / s.sum(axis=0)) * f).sum(axis=0).mean())  # eq. 12 and 13
 

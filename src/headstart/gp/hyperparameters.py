@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
-from scipy.optimize import minimize
 
+from headstart._support.rounding import LOGARITHM, descend
 from headstart._support.types import Array
 from headstart.errors import ArgumentError
 from headstart.gp.arrays import as_columns
@@ -183,9 +183,9 @@ def fit_kernel(
     varies = np.array([True, *np.any([np.ptp(X, axis=0) > 0 for X, _ in scaled], axis=0), True])
     random = first + varies * rng.normal(size=(how.restarts, d + 2))
     runs = [_descend(theta, few, how) for theta in (first, *np.clip(random, low, high))]
-    best = min(runs, key=lambda run: float(run.fun)).x
+    best = min(runs, key=lambda run: run[0])[1]
     if len(few) < len(scaled):
-        best = _descend(best, scaled, how).x
+        best = _descend(best, scaled, how)[1]
     return how.kind.from_theta(best + units)
 
 
@@ -196,12 +196,9 @@ def _unit_variance(groups: Sequence[Group]) -> tuple[list[Group], float]:
     return [(X, Y / scale) for X, Y in groups], scale
 
 
-def _descend(theta: Array, groups: Sequence[Group], how: Fit) -> Any:
-    low, high = how.bounds.log(len(theta) - 2)
-    limits = list(zip(low, high, strict=True))
-    return minimize(
-        _negative_posterior, theta, (groups, how), jac=True, method="L-BFGS-B", bounds=limits, options=DESCENT
-    )
+def _descend(theta: Array, groups: Sequence[Group], how: Fit) -> tuple[float, Array]:
+    bounds = np.column_stack(how.bounds.log(len(theta) - 2))
+    return descend(lambda x: _negative_posterior(x, groups, how), theta, bounds, LOGARITHM, **DESCENT)
 
 
 def _negative_posterior(theta: Array, groups: Sequence[Group], how: Fit) -> tuple[float, Array]:

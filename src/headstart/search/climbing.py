@@ -18,6 +18,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from headstart._support.rounding import settled
 from headstart._support.types import Array, Mask, Rows
 
 # Usual values for line searches (ENOUGH is that of Nocedal and Wright, section 3.1); the others are guesses.
@@ -27,6 +28,7 @@ FIRST = 0.05  # the same while the curvature is unknown
 SHORTER = 0.25  # factor for a step that did not rise enough
 ENOUGH = 1e-4  # share of the rise predicted by the slope that a step must reach
 STILL = 1e-7  # the climb ends when all steps or rises are smaller
+FINE, ROUGH = 36, 20  # binary places of values and slopes; rounding errors grow where the posterior is nearly certain
 WIDE = 256  # coordinates beyond which those that never move are left out, since H grows with their square
 
 
@@ -44,7 +46,7 @@ def climb(scored: Scored, Z: Array, movable: Mask, steps: int = STEPS) -> Array 
         top = climb(_within(scored, Z, columns), Z[:, columns], movable[:, columns], steps)
         return None if top is None else _put(Z, columns, top)
     x = Z.copy()
-    if (found := scored(x)) is None:
+    if (found := _rounded(scored(x))) is None:
         return None
     value, slope = found
     m, d = x.shape
@@ -58,14 +60,18 @@ def climb(scored: Scored, Z: Array, movable: Mask, steps: int = STEPS) -> Array 
         rise = np.einsum("ij,ij->i", slope, moved)
         if np.abs(moved).max() < STILL or rise.max() < STILL:
             break
-        if (found := scored(there)) is None:
+        if (found := _rounded(scored(there))) is None:
             return None
         new_value, new_slope = found
         good = np.isfinite(new_value) & (new_value >= value + ENOUGH * rise) & (rise > 0)
         H, known = _curved(H, known, moved, slope - new_slope, good)
         x[good], value[good], slope[good] = there[good], new_value[good], new_slope[good]
         length = np.where(good, 1.0, SHORTER * length)
-    return x
+    return np.where(movable, settled(x), x)
+
+
+def _rounded(found: tuple[Array, Array] | None) -> tuple[Array, Array] | None:
+    return None if found is None else (settled(found[0], FINE), settled(found[1], ROUGH))
 
 
 def _within(scored: Scored, Z: Array, columns: Rows) -> Scored:

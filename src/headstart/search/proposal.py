@@ -15,6 +15,7 @@ from itertools import islice
 
 import numpy as np
 
+from headstart._support.rounding import best_first
 from headstart._support.types import Array, Mask
 from headstart.search.climbing import climb
 from headstart.space import Categorical, Space
@@ -52,7 +53,7 @@ def several_candidates(
     if not len(free):
         return candidates.V[:0]
     score = posterior.score(candidates.Z, acquisition)[free]
-    best = free[np.argsort(-score, kind="stable")[: 1 if n == 1 else n + POOL]]
+    best = free[best_first(score)[: 1 if n == 1 else n + POOL]]
     return np.asarray(candidates.V[best[_believing(posterior, candidates.Z[best], acquisition, n)]])
 
 
@@ -74,14 +75,14 @@ def several_in_space(
         V = unrepeated(np.vstack(rows))
         V = V[~among(V, told.V)]
         score = posterior.score(space.encode_values(V), acquisition) if len(V) else np.empty(0)
-        return np.asarray(V[np.argsort(-score, kind="stable")])
+        return np.asarray(V[best_first(score)])
 
     far = ranked(space.from_cube(halton(SPREAD, len(space), rng=rng)))
     near = ranked(around(space, _best(told), rng=rng))
     top = ranked(apart(space, far), apart(space, near))
     for _ in range(ROUNDS):
         moved = _climbed(posterior, space, top, acquisition)
-        top = ranked(top, moved, neighbours(space, top[:1]), neighbours(space, moved[:1]))[:CLIMBERS]
+        top = ranked(moved, top, neighbours(space, top[:1]), neighbours(space, moved[:1]))[:CLIMBERS]
     if not len(top):  # nearly all of a finite space has been tried
         rest = anywhere(space, int(rng.integers(2**32)))
         top = np.array(list(islice((v for v in rest if v not in told), 1))).reshape(-1, len(space))
@@ -98,7 +99,7 @@ def _believing(posterior: Posterior, Z: Array, acquisition: Acquisition, n: int)
     while len(chosen) < n and left.any():
         z = Z[chosen[-1]]
         posterior = posterior.extend(z, float(posterior.predict(z[None])[0][0]))
-        chosen.append(int(np.argmax(np.where(left, posterior.score(Z, acquisition), -math.inf))))
+        chosen.append(next(int(i) for i in best_first(posterior.score(Z, acquisition)) if left[i]))
         left[chosen[-1]] = False
     return chosen
 

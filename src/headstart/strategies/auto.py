@@ -17,6 +17,7 @@ from itertools import chain
 
 import numpy as np
 
+from headstart._support.rounding import best_first
 from headstart._support.types import Array
 from headstart.history import Features
 from headstart.strategies.base import Run, Told, anywhere, fresh
@@ -54,7 +55,7 @@ def _ordered_pair(run: AutoRun, weights: Array) -> Array:
     for _ in range(2):
         told = told.and_(run.ask(told))
     predicted = run.model.population.at(run.models.space.encode_values(told.V)) @ weights
-    return told.V[np.argsort(predicted, kind="stable")]
+    return told.V[best_first(-predicted)]
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ class AutoRun:
         models = self.models
         planned = self.pair if self.pair is not None and len(told) < 2 and penalty is None else models.candidates[:0]
         promise = self._promise(told) if penalty is None else self._log_gain(told) - penalty
-        best = np.argsort(-promise, kind="stable")
+        best = best_first(promise)
         rest = anywhere(models.space, self.seed, models.allowed)
         return fresh(chain(iter(planned), iter(models.candidates[best]), rest), told, models.space)
 

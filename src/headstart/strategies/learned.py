@@ -28,6 +28,8 @@ from itertools import chain, islice
 import numpy as np
 
 from headstart._support.arguments import whole
+from headstart._support.rounding import CHOICE, DIGITS, best_first, settled
+from headstart._support.rounding import descend as downhill
 from headstart._support.types import Array
 from headstart.errors import ArgumentError
 from headstart.history import Features
@@ -155,13 +157,14 @@ def weighted_mean(weights: Array) -> Callable[[Array, list[int]], Array]:
     """The score of `greedy` in which every task has its weight."""
     if np.ptp(weights) == 0:
         return _mean
-    return lambda best, chosen: np.asarray(best @ weights / weights.sum())
+    return lambda best, chosen: settled(best @ weights / weights.sum(), DIGITS)
 
 
 def expected_loss(models: TaskModels, V: Array, weights: Array) -> float:
     """Eq. 10 on the surrogates, weighted: the mean over past tasks of the best loss among these configurations."""
     best = models.predict(models.space.encode_values(V)).min(axis=0)
-    return float(best.mean() if np.ptp(weights) == 0 else best @ weights / weights.sum())
+    mean = best.mean() if np.ptp(weights) == 0 else best @ weights / weights.sum()
+    return float(settled(mean, CHOICE))
 
 
 def gradient_steps(
@@ -181,7 +184,7 @@ def gradient_steps(
         F, pull = models.surrogates.pullback(Z)
         both = F if fixed is None else np.vstack([fixed, F])
         Z -= eta * pull(meta_gradient(both, beta, weights, form)[k:])
-    return Z
+    return settled(Z, DIGITS) if epochs else Z
 
 
 def descend(
@@ -191,8 +194,6 @@ def descend(
 
     fixed: losses (k, T) of further configurations in the start, which do not move.
     """
-    from scipy.optimize import minimize
-
     k = 0 if fixed is None else len(fixed)
 
     def objective(x: Array) -> tuple[float, Array]:
@@ -200,10 +201,7 @@ def descend(
         both = F if fixed is None else np.vstack([fixed, F])
         return meta_loss(both, beta, weights), pull(meta_gradient(both, beta, weights)[k:]).ravel()
 
-    result = minimize(
-        objective, Z.ravel(), jac=True, method="L-BFGS-B", bounds=[(0.0, 1.0)] * Z.size, options={"maxiter": steps}
-    )
-    return np.asarray(result.x.reshape(Z.shape))
+    return downhill(objective, Z.ravel(), [(0.0, 1.0)] * Z.size, maxiter=steps)[1].reshape(Z.shape)
 
 
 def _near(Z: Array, rng: np.random.Generator) -> Array:
@@ -323,13 +321,13 @@ class Reweighted:
     def _among_candidates(self, told: Told, weights: Array, tried: Array) -> Iterator[Array]:
         """The candidates by how much they lower eq. 16 given the tried ones; the first is moved downhill."""
         space, V, F = self.models.space, self.models.pool, self.models.pool_losses
-        order = np.argsort(np.minimum(F, tried.min(axis=0)) @ weights, kind="stable")
+        order = best_first(-np.minimum(F, tried.min(axis=0)) @ weights)
         first = next((v for v in V[order] if v not in told), None)
         if first is not None:
             z = descend(self.models, space.encode_values(first[None]), weights, self.how.beta, tried, steps=NEXT_STEPS)
             moved = space.decode_values(z)
             losses = self.models.predict(space.encode_values(np.vstack([moved, first])))
-            if np.diff(np.minimum(losses, tried.min(axis=0)) @ weights)[0] > 0:
+            if np.diff(settled(np.minimum(losses, tried.min(axis=0)) @ weights, DIGITS))[0] > 0:
                 yield moved[0]
         yield from V[order]
 
@@ -350,7 +348,7 @@ def _rehearse(F: Array, left_out: int, n: int, power: float) -> float:
     def score(best: Array, tried: list[int]) -> Array:
         known = len(tried) > 1
         weights = concordance(others[tried], losses[tried]) ** power if known else np.ones(best.shape[1])
-        return np.asarray(best @ weights)
+        return settled(best @ weights, DIGITS)
 
     tried = greedy(others, n, score)
     return float(np.cumsum(np.minimum.accumulate(losses[tried]))[-1])

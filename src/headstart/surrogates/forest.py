@@ -78,19 +78,24 @@ class ForestPosterior:
         regions, not of the first in the list (on ten of the papers' SVM tasks, ADTM after 10 trials .05 instead of
         .35).
         """
+        mean, spread = self._scaled(Z)
+        return self.low + self.width * mean, self.width * spread
+
+    def _scaled(self, Z: Array) -> tuple[Array, Array]:
+        """The same, with the losses scaled to [0, 1]."""
         from scipy.spatial.distance import cdist
 
         Z32 = np.asarray(Z, dtype=np.float32)
         by_tree = np.array([tree.predict(Z32)[:, 0] for tree in self.grown])
         distance = cdist(Z, self.X).min(axis=1) / np.sqrt(Z.shape[1])
         spread = np.hypot(by_tree.std(axis=0), LEAST_SPREAD + REMOTE * distance)
-        return self.low + self.width * by_tree.mean(axis=0), self.width * spread
+        return by_tree.mean(axis=0), spread
 
     def extend(self, z: Array, loss: float) -> Posterior:
         return self.model.fit(np.vstack([self.X, z]), np.append(self.losses, loss))
 
     def score(self, Z: Array, acquisition: Acquisition) -> Array:
-        return acquisition(*self.predict(Z), float(self.losses.min()))
+        return acquisition(*self._scaled(Z), 0.0)  # in any unit, the best so far is 0
 
     def climb(self, Z: Array, acquisition: Acquisition) -> None:
         return None

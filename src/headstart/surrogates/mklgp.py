@@ -31,9 +31,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import minimize
 
 from headstart._support.log import log
+from headstart._support.rounding import LOGARITHM, descend
 from headstart._support.types import Array
 from headstart.errors import ArgumentError
 from headstart.gp import SquaredExponential
@@ -149,8 +149,7 @@ def fit_weights(S: Array, squares: Array, labels: Array) -> Array:
 
     if not labels.any():
         return START
-    found = minimize(objective, START, jac=True, method="L-BFGS-B", bounds=BOUNDS, options={"maxiter": STEPS})
-    return np.asarray(found.x)
+    return descend(objective, START, BOUNDS, LOGARITHM, maxiter=STEPS)[1]
 
 
 def log_likelihood(theta: Array, S: Array, squares: Array, labels: Array) -> tuple[float, Array]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from headstart._support.rounding import DIGITS, settled
 from headstart._support.types import Array
 from headstart.surrogates.base import standardise
 from headstart.surrogates.joint import Labels
@@ -42,7 +43,7 @@ def rank_by_pairs(D: Array, C: float, start: Array | None = None) -> Array:
         while objective(w - step) > value and np.abs(step).max() > 1e-12:  # rare
             step /= 2
         w = w - step
-    return w
+    return settled(w, DIGITS)
 
 
 def scored(scores: Array, losses: Array) -> Labels:

@@ -17,6 +17,7 @@ from functools import cached_property
 
 import numpy as np
 
+from headstart._support.rounding import DIGITS, settled
 from headstart._support.types import Array, Rows
 from headstart.datasets.distances import surface_distances
 from headstart.gp import Fit, Kernel, TaskGPs, fit_kernel
@@ -102,8 +103,8 @@ class TaskModels:
         return TaskGPs.fit([self._designs[i] for i in tasks], losses, self.kernel)
 
     def predict(self, Z: Array) -> Array:
-        """f̂_D at the rows of Z for every task: (m, T)."""
-        return self.surrogates.predict(Z)
+        """f̂_D at the rows of Z for every task, rounded: (m, T)."""
+        return settled(self.surrogates.predict(Z), DIGITS)
 
     def responses(self, V: Array) -> Array:
         """Losses of configurations V (m, p) on all tasks, (m, T): observed where possible, predicted elsewhere.

@@ -33,6 +33,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from headstart._support.rounding import DIGITS, settled
 from headstart._support.types import Array, Rows
 from headstart.gp import Fit, Kernel, Matern, fit_kernel, share_designs
 from headstart.gp.linalg import cholesky, solve_cholesky, solve_lower, solve_lower_transposed
@@ -181,7 +182,7 @@ def spread_points(kernel: Kernel, X: Array, most: int, *, rng: np.random.Generat
     factor = np.zeros((len(X), min(most, len(X))))
     chosen: list[int] = []
     while len(chosen) < factor.shape[1]:
-        i = int(np.argmax(unexplained))
+        i = int(np.argmax(settled(unexplained / kernel.amplitude, DIGITS)))
         if unexplained[i] < LEAST * kernel.amplitude:
             break
         k = len(chosen)
@@ -211,7 +212,8 @@ def _representatives(
     for group in groups:
         sketches[group.tasks] = _ridge(group)
     squares = np.einsum("ij,ij->i", sketches, sketches)
-    distance = np.sqrt(np.maximum(squares[:, None] + squares[None] - 2 * sketches @ sketches.T, 0.0))
+    gaps = squares[:, None] + squares[None] - 2 * sketches @ sketches.T
+    distance = np.sqrt(np.maximum(settled(gaps, DIGITS), 0.0))
     nearest = np.full(len(some), distance.max() + 1.0)
     chosen: list[int] = []
     for _ in range(MOST_TASKS):

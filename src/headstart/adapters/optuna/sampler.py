@@ -12,7 +12,7 @@ import time
 import zlib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -48,21 +48,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 N_INIT = 10  # trials of a learned start, by default
-
-
-SLOWER = 0.9  # per trial, how fast a slow choice is forgotten: most trials in a hurry are chosen in advance
-
-
-@dataclass
-class Pace:
-    """Seconds that this process took to choose a configuration and to evaluate one."""
-
-    choosing: float = 0.0
-    evaluating: float = math.inf
-
-    @property
-    def is_hurried(self) -> bool:
-        return self.evaluating < self.choosing
 
 
 class HeadstartSampler(BaseSampler):
@@ -138,10 +123,10 @@ class HeadstartSampler(BaseSampler):
         self._search: tuple[BaseStorage, int, Search] | None = None
         self._reservations: dict[int, tuple[BaseStorage, Reservation]] = {}  # by trial id
         self._chosen: dict[int, float] = {}  # by trial id: when its configuration was chosen
-        self._pace = Pace()
+        self._evaluating = math.inf  # seconds that the last trial of this process took
 
     def __getstate__(self) -> dict[str, Any]:
-        cleared = ("_lock", "_search", "_reservations", "_chosen", "_pace")
+        cleared = ("_lock", "_search", "_reservations", "_chosen", "_evaluating")
         return {name: value for name, value in vars(self).items() if name not in cleared}
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
@@ -224,7 +209,7 @@ class HeadstartSampler(BaseSampler):
         """Record which learned values could not be used, and that a failed trial's worker was alive."""
         self._reservations.pop(trial._trial_id, None)
         if (chosen := self._chosen.pop(trial._trial_id, None)) is not None:
-            self._pace.evaluating = time.monotonic() - chosen
+            self._evaluating = time.monotonic() - chosen
         reservation = Reservation.of(trial)
         if state == TrialState.COMPLETE and reservation is not None and reservation.start is not None:
             changed = {name: value for name, value in reservation.config.items() if trial.params.get(name) != value}
@@ -286,9 +271,7 @@ class HeadstartSampler(BaseSampler):
         if free(storage, trials):
             trials = storage.get_all_trials(study._study_id, deepcopy=False)
         with self._lock:
-            begin = time.monotonic()
-            reservation = self._search_for(study).propose(trials, number, hurried=self._pace.is_hurried)
-            self._pace.choosing = max(time.monotonic() - begin, SLOWER * self._pace.choosing)
+            reservation = self._search_for(study).propose(trials, number, evaluating=self._evaluating)
         reservation = replace(reservation, worker=this_worker(study))
         storage.set_trial_system_attr(trial._trial_id, RESERVATION, reservation.to_json())
         return reservation, trials

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -10,7 +12,7 @@ import numpy as np
 from optuna.trial import FrozenTrial
 
 from headstart._support.log import announce, log
-from headstart._support.types import Array
+from headstart._support.types import Array, Mask
 from headstart.adapters.optuna.conditions import Params, placed
 from headstart.adapters.optuna.objective import Objective, nothing_shared
 from headstart.adapters.optuna.past import Candidates
@@ -35,7 +37,9 @@ from headstart.surrogates.names import resolve_surrogate
 
 T = TypeVar("T")
 
-MOST = 16  # proposals of one model for trials that are chosen at the same time, or one after the other in a hurry
+TOGETHER = 16  # trials that choose at the same time and are told apart
+MOST = 32  # proposals of one model for trials of this process, one after the other
+SHARE = 4.0  # how many times as long as one choice of the model the trials take that it chooses for, in a hurry
 
 
 @dataclass(frozen=True)
@@ -85,7 +89,9 @@ class Search:
         self.seed = seed
         self._objective = Objective()
         self._others = Others(direction)
+        self._rows = Rows()
         self._ahead: list[Reservation] = []
+        self._choosing = 0.0  # seconds that the model took for its last choice
         self._last: tuple[Sequence[FrozenTrial], int, Seen | None] | None = None
         self._history: History | None = None
         self._optimizer: Optimizer | None = None
@@ -110,11 +116,11 @@ class Search:
             return seen is not None and seen.starting
         return self._from_start(self.known.start, seen.space, seen.told) is not None
 
-    def propose(self, trials: Sequence[FrozenTrial], number: int, *, hurried: bool = False) -> Reservation:
+    def propose(self, trials: Sequence[FrozenTrial], number: int, *, evaluating: float = math.inf) -> Reservation:
         """The configuration for the trial with this number, given all trials of the study.
 
-        hurried: choosing takes longer than evaluating. If other workers run trials, too, the model then chooses for
-        several trials at once.
+        evaluating: seconds that the last trial took. If choosing takes longer, and other workers run trials, too, the
+        model chooses for several trials at once.
         """
         seen = self._seen(trials, number)
         if seen is None:
@@ -124,32 +130,42 @@ class Search:
             return given
         starting = seen.starting and start is None
         optimizer = self._optimizer_for(seen.space)
-        before, beside = choosing_before(trials, number), running_beside(trials, number) if hurried else 0
-        if not starting and (before or beside) and len(seen.told.known):
-            one = self._one_of_several(optimizer, seen, number, before, beside)
+        before = choosing_before(trials, number)
+        ahead = self._worth_keeping(evaluating) if running_beside(trials, number) else 0
+        if not starting and (before or ahead) and len(seen.told.known):
+            one = self._one_of_several(optimizer, seen, number, before, ahead)
             if one is not None:
                 return one
         self._ahead = []
+        begin = time.monotonic()
         try:
             v, origin = optimizer.propose(seen.told, starting=starting)
         except ExhaustedError:
             return NOTHING
+        self._choosing = time.monotonic() - begin
         place = _free_index(seen.found) if origin == "strategy" else None
         why = optimizer.reason(seen.told, origin, place)
         return Reservation(seen.space.from_values(v[None])[0], origin, place, why=why)
 
+    def _worth_keeping(self, evaluating: float) -> int:
+        """For how many later trials the model chooses, too: 0 unless choosing takes longer than evaluating."""
+        if evaluating >= self._choosing:
+            return 0
+        return min(math.ceil(SHARE * self._choosing / max(evaluating, 1e-6)), MOST) - 1
+
     def _one_of_several(
-        self, optimizer: Optimizer, seen: Seen, number: int, before: int, beside: int
+        self, optimizer: Optimizer, seen: Seen, number: int, before: int, ahead: int
     ) -> Reservation | None:
         """The proposal that remains if `before` others take theirs; those for later trials are kept."""
-        tried, kept = seen.told, self._ahead if beside else []
+        tried, kept = seen.told, self._ahead if ahead else []
         while kept:
             reservation = kept.pop(0)
             V, fits, _ = placed(seen.space, [reservation.config])
             if fits[0] and V[0] not in tried:
                 return reservation
-        before = min(before, MOST - 1)
-        found = optimizer.propose_several(tried, min(before + 1 + beside, MOST), trial=number)[before:]
+        before, begin = min(before, TOGETHER - 1), time.monotonic()
+        found = optimizer.propose_several(tried, before + 1 + ahead, trial=number)[before:]
+        self._choosing = time.monotonic() - begin
         if not len(found):
             return None
         why = optimizer.reason(tried, "surrogate")
@@ -183,7 +199,8 @@ class Search:
 
     def _told(self, space: Space, found: Sequence[Other]) -> Told:
         costs = np.array([other.seconds for other in found], dtype=float) if self.settings.cost else None
-        return _told(space, [other.config for other in found], losses(found), costs)
+        V, fits = self._rows.of(space, [other.config for other in found])
+        return Told(V[fits], losses(found)[fits], None if costs is None else costs[fits])
 
     def _space(self, trials: Sequence[FrozenTrial]) -> Space | None:
         """The objective's space as far as it is known; this also chooses the history that belongs to it."""
@@ -288,16 +305,31 @@ class Search:
             log.warning("the %s has another search space than the objective; converted:\n%s", what, report(new))
 
 
-def _told(space: Space, configs: Sequence[Params], known: Array, costs: Array | None = None) -> Told:
-    V, fits, _ = placed(space, configs)
-    return Told(V[fits], known[fits], None if costs is None else costs[fits])
+class Rows:
+    """Configurations as rows of V. Those of finished trials come again with every trial, and are converted once."""
+
+    def __init__(self) -> None:
+        self._space: Space | None = None
+        self._known: dict[int, tuple[Params, Array, bool]] = {}  # by identity; what is kept cannot change its identity
+
+    def of(self, space: Space, configs: Sequence[Params]) -> tuple[Array, Mask]:
+        """V (n, p), and which rows fit the space."""
+        if space != self._space:
+            self._space, self._known = space, {}
+        new = [config for config in configs if id(config) not in self._known]
+        V, fits, _ = placed(space, new)
+        self._known.update((id(config), (config, v, bool(fit))) for config, v, fit in zip(new, V, fits, strict=True))
+        rows = [self._known[id(config)] for config in configs]
+        self._known = {id(row[0]): row for row in rows}
+        return np.array([v for _, v, _ in rows]).reshape(-1, len(space)), np.array([f for *_, f in rows], dtype=bool)
 
 
 def _with_reserved_starts(space: Space, told: Told, found: Sequence[Other]) -> Told:
     """Configurations of the start count as tried even if their trial had to change them."""
     reservations = [(o.reservation, o.config) for o in found if o.reservation and o.reservation.start is not None]
     reserved = [reservation.config for reservation, config in reservations if reservation.config != config]
-    for v in _told(space, reserved, np.full(len(reserved), np.nan)).V:
+    V, fits, _ = placed(space, reserved)
+    for v in V[fits]:
         if v not in told:
             told = told.and_(v)
     return told

@@ -223,9 +223,11 @@ def _from_database(path: Path) -> Runs:
     except (UnicodeDecodeError, sqlite3.Error) as error:
         raise FormatError(f"{path} cannot be read as a tracking database of MLflow: {error}") from error
     records = []
-    for run, experiment, status, start, end, *stages in rows:
+    for *names, start, end, r_stage, e_stage in rows:
+        run, experiment, status = map(_text, names)
         recorded = (metrics.get(run, {}), params.get(run, {}), tags.get(run, {}), curves.get(run, {}))
-        records.append(_Record(run, experiment, status, start, end, "deleted" in stages, *recorded))
+        deleted = "deleted" in (r_stage, e_stage)
+        records.append(_Record(run, experiment, status, as_float(start), as_float(end), deleted, *recorded))
     return _runs(f"{path.name} (MLflow)", records)
 
 
@@ -236,7 +238,7 @@ def _reported(database: sqlite3.Connection) -> dict[str, dict[str, dict[int, flo
     for run, key, step, value in database.execute(query) if _has(database, "metrics") else ():
         number = as_float(value)
         if isinstance(step, int) and number is not None:
-            curves.setdefault(run, {}).setdefault(key, {})[step] = number
+            curves.setdefault(_text(run), {}).setdefault(_text(key), {})[step] = number
     return curves
 
 
@@ -248,8 +250,14 @@ def _has(database: sqlite3.Connection, table: str) -> bool:
 def _by_run(database: sqlite3.Connection, query: str) -> dict[str, dict[str, Any]]:
     table: dict[str, dict[str, Any]] = {}
     for run, key, value in database.execute(query):
-        table.setdefault(run, {})[key] = float("nan") if value is None else value
+        cell = _text(value) if isinstance(value, bytes) else value
+        table.setdefault(_text(run), {})[_text(key)] = float("nan") if cell is None else cell
     return table
+
+
+def _text(cell: Any) -> str:
+    """The cell of a column of text. A column of SQLite can hold anything, if the file is damaged."""
+    return cell if isinstance(cell, str) else str(cell)
 
 
 # -- the frame -------------------------------------------------------------------------------------------------
