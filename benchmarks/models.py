@@ -43,6 +43,7 @@ METHODS = ("defaults", *TRIALS)
 COLUMNS = (
     ("FLAML", 1),
     ("no search", 1),
+    ("headstart", 1),
     ("headstart", 5),
     ("headstart", 20),
     ("random", 20),
