@@ -38,7 +38,7 @@ from headstart.strategies.candidates import Candidates
 from headstart.strategies.names import resolve_strategy, strategy_name
 from headstart.transfer.models import TaskModels
 
-MANY = 60  # a history of at most so many tasks is used whole, among them every shipped one
+MANY = 60  # a history of at most so many tasks is used whole
 SAMPLE = 30  # tasks that stand for a longer history: less than a minute of work
 N = 10  # configurations of a start, if the space has as many
 REPEATS = {"rbi": 10, "random": 10}  # random methods are averaged over this many draws
