@@ -29,7 +29,7 @@ from headstart._support.threads import one_thread
 from headstart._support.types import Array
 from headstart.history import Features, History
 from headstart.history.shipped import LIBRARY, fingerprint, load, metrics, task_features
-from headstart.library.unsearched import Unsearched, unsearched
+from headstart.library.unsearched import Unsearched, shared_rows, unsearched
 from headstart.space import Config, Float, Space
 from headstart.starts.learning import number_of
 from headstart.starts.start import Start
@@ -205,7 +205,7 @@ def feature_gains(history: History) -> Array:
     Without them, it is the best one on average over the other tasks. Only configurations that all tasks tried are
     compared, so that every score is known. Empty if they are too few, or if tasks lack meta-features.
     """
-    rows = _shared_rows(history)
+    rows = shared_rows(history)
     M = history.feature_matrix()
     if len(rows) < 2 or len(history) < 3 or not M.size or not np.isfinite(M).all():
         return np.empty(0)
@@ -218,9 +218,3 @@ def feature_gains(history: History) -> Array:
         weights = feature_weights(F[:, others], scaled[others], scaled[t])
         gains[t] = F[F[:, others].mean(axis=1).argmin(), t] - F[(F[:, others] @ weights).argmin(), t]
     return gains
-
-
-def _shared_rows(history: History) -> Any:
-    """The rows of V that every task tried."""
-    counts = np.bincount(np.concatenate([task.rows for task in history]), minlength=len(history.V))
-    return np.flatnonzero(counts == len(history))

@@ -25,7 +25,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from headstart._support.types import Array
+from headstart._support.types import Array, Rows
 from headstart.history import Features, History
 from headstart.library.models import MODELS, Model
 from headstart.space import Config
@@ -34,9 +34,9 @@ from headstart.transfer.ranks import normal_scores
 GAIN = 1.0  # what the logarithm of the gain counts beside winning at all
 MOST = 2.0  # larger logarithms of the gain, or of the loss, are cut off here
 NEAREST = 10  # past data sets that count noticeably
-LEAST = 1e-9  # smaller losses count as this one
+LEAST = 1e-9  # smaller losses count as this one; a guess
 SIDES: tuple[Literal["left"], Literal["right"]] = ("left", "right")
-KEPT = 12  # candidates that are stored: those worth most on average
+KEPT = 12  # candidates that are stored: those worth most on average; a guess
 
 
 @dataclass(frozen=True)
@@ -83,15 +83,14 @@ def unsearched(name: str, metric: str, history: History) -> Unsearched | None:
     return Unsearched(configs, worth[best], np.column_stack(scores))
 
 
-def shared(model: Model, metric: str, history: History) -> tuple[Any, Array, int] | None:
+def shared(model: Model, metric: str, history: History) -> tuple[Rows, Array, int] | None:
     """The rows of V that all tasks measured, their losses (n, T), and which of them is the default.
 
     Losses are above 0: 1 − AUC, and 1 − R². A failed configuration has the highest loss of its task.
     """
     if model.inverse_columns is not None:  # every data set has other defaults
         return None
-    counts = np.bincount(np.concatenate([task.rows for task in history]), minlength=len(history.V))
-    rows = np.flatnonzero(counts == len(history))
+    rows = shared_rows(history)
     default = history.space.to_values([dict(model.default)])[0]
     found = [i for i, row in enumerate(rows) if np.array_equal(history.V[row], default, equal_nan=True)]
     if not found:
@@ -99,6 +98,12 @@ def shared(model: Model, metric: str, history: History) -> tuple[Any, Array, int
     each = [task.losses[np.searchsorted(task.rows, rows)] for task in history]
     losses = np.column_stack([np.where(np.isnan(y), np.nanmax(y), y) for y in each])
     return rows, losses + (model.metrics[metric] == "maximize"), found[0]
+
+
+def shared_rows(history: History) -> Rows:
+    """The rows of V that every task tried."""
+    counts = np.bincount(np.concatenate([task.rows for task in history]), minlength=len(history.V))
+    return np.flatnonzero(counts == len(history))
 
 
 def worth_of(losses: Array, default: int) -> Array:
