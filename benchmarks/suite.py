@@ -48,13 +48,16 @@ RESAMPLES = 1000
 MOST_RANDOM = 400  # trials of random search whose expectation is kept
 
 HYPOTHESES, MIXTURE = "headstart.surrogates.hypotheses", "headstart.surrogates.mixture"
-POPULATION = "headstart.transfer.population"
+POPULATION, QUANTILES = "headstart.transfer.population", "headstart.transfer.quantiles"
 SWEEP: dict[str, tuple[str, tuple[float, ...]]] = {  # constant: its module, and the values besides its own
     "BANDWIDTH": (HYPOTHESES, (0.1, 0.6)),
     "RESIDUAL": (HYPOTHESES, (0.05, 0.5)),
     "TYPICAL": (HYPOTHESES, (0.5, 1.0)),
     "SPREAD": (HYPOTHESES, (0.25, 1.0)),
     "CAUTION": (HYPOTHESES, (0.0, 8.0)),
+    "BLEND": (QUANTILES, (0.0, 0.5, 1.0)),
+    "REFERENCE": (QUANTILES, (0.5, 1.0)),
+    "REACH": (QUANTILES, (1.0, 5.0)),
     "ODDS": (MIXTURE, (2.0, 12.0)),
     "STRENGTH": (POPULATION, (1.0, 20.0)),
     "PULL": (POPULATION, (0.0, 3.0)),

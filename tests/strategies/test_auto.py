@@ -44,6 +44,24 @@ def test_the_start_adapts_to_the_tasks_that_rank_the_results_as_the_new_one_does
     assert max(adapted) < 0.02
 
 
+def test_the_first_configuration_goes_where_most_is_at_stake():
+    """On seven tasks, low x is best, but hardly better than the rest. On five, high x is far ahead."""
+
+    def nearly_flat(Z):
+        return 0.02 * Z[:, 0] + (Z[:, 1] > 0.9)
+
+    def needle(Z):
+        return 1.0 - np.exp(-(((Z[:, 0] - 0.95) / 0.08) ** 2)) + (Z[:, 1] > 0.9)
+
+    history = history_of(lambda Z: [nearly_flat(Z)] * 7 + [needle(Z)] * 5, n=100)
+    models = TaskModels(history, rng=rng())
+    Z = FLAT.encode_values(models.candidates)
+    assert Z[np.argmin(models.population.at(Z).mean(axis=1)), 0] < 0.2  # the best rank on average
+    assert Z[np.argmin(models.population.losses_at(Z).mean(axis=1)), 0] > 0.8
+    first = Auto().begin(models, n=1, features=None, rng=rng()).ask(Told.nothing(FLAT))
+    assert FLAT.encode_values(first[None])[0, 0] > 0.8
+
+
 def test_the_start_fills_the_space_if_the_history_misleads():
     """Past tasks all agree; the new one is their negative. From the fifth on, proposals leave the old optimum."""
     noise = np.random.default_rng(1)

@@ -100,7 +100,8 @@ def test_the_score_is_the_average_improvement_of_all_parts(model: MixtureModel) 
     for share in (0.0, 0.35):
         posterior = replace(fitted, share=share)
         scored, hypotheses = posterior.hypotheses.predict(Z), posterior.hypotheses
-        gains = ei(scored.mean, scored.std[:, None], hypotheses.best) @ hypotheses.weights[hypotheses.alive]
+        weights = hypotheses.weights[hypotheses.alive] * hypotheses.stakes
+        gains = ei(scored.mean, scored.std[:, None], hypotheses.best) @ weights
         own = ei(*posterior.own.gp.predict(Z), posterior.own.best)
         expected = (1 - share) * gains / hypotheses.typical_scale + share * own
         assert np.allclose(np.exp(posterior.score(Z, Acquisition("ei"))), expected)
@@ -144,6 +145,15 @@ def test_without_results_every_task_keeps_its_share(population: Population) -> N
     running = Hypotheses.of(population, trials(2), np.empty(0))
     assert np.array_equal(running.weights, population.shares)
     assert np.allclose(running.predict(trials(4)).mean, population.at(trials(4)))
+
+
+def test_stakes_are_what_gains_are_worth_and_average_to_one(population: Population) -> None:
+    X, v = trials(5), np.random.default_rng(4).normal(size=5)
+    hypotheses = Hypotheses.of(population, X, v)
+    weights = hypotheses.weights[hypotheses.alive]
+    assert weights @ hypotheses.stakes == pytest.approx(1.0)
+    worth = population.quantiles.only(hypotheses.alive).per_score(hypotheses.best)
+    assert np.allclose(hypotheses.stakes / hypotheses.stakes[0], worth / worth[0])
 
 
 # -- the run's own process ---------------------------------------------------------------------------------------

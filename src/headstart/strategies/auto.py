@@ -1,9 +1,10 @@
 """An adaptive start: the past tasks as hypotheses (`surrogates/hypotheses.py`), from the first trial on.
 
-The first configuration is the best one on average over the past tasks. Each further one maximises the expected
-improvement under the past tasks, weighted by how likely they make the results so far. Without any result (in `learn`,
-or with many workers) all tasks keep their weight, and the start is a portfolio: each configuration is the one that adds
-most to those before it. Meta-features, if there are any, decide which of the first two configurations comes first.
+The first configuration is the one with the lowest loss on average over the past tasks, each scaled by itself. Each
+further one maximises the expected improvement under the past tasks, weighted by how likely they make the results so
+far and by what is at stake. Without any result (in `learn`, or with many workers) all tasks keep their weight, and the
+start is a portfolio: each configuration is the one that adds most to those before it. Meta-features, if there are any,
+decide which of the first two configurations comes first.
 
 | symbol | name | shape  | meaning                                             |
 | ------ | ---- | ------ | --------------------------------------------------- |
@@ -54,7 +55,7 @@ def _ordered_pair(run: AutoRun, weights: Array) -> Array:
     told = Told.nothing(run.models.space)
     for _ in range(2):
         told = told.and_(run.ask(told))
-    predicted = run.model.population.at(run.models.space.encode_values(told.V)) @ weights
+    predicted = run.model.population.losses_at(run.models.space.encode_values(told.V)) @ weights
     return told.V[best_first(-predicted)]
 
 
@@ -87,7 +88,7 @@ class AutoRun:
         """How promising each candidate is: (m,)."""
         if not len(told):
             population = self.model.population
-            return -population.at(self.Z) @ population.shares
+            return -population.losses_at(self.Z) @ population.shares
         encode, known = self.models.space.encode_values, told.known
         if not len(known):
             return Hypotheses.of(self.model.population, encode(told.V), np.empty(0)).expected_gain(self.Z)

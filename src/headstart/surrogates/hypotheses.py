@@ -7,7 +7,8 @@ So the prior of the new task is a kernel density estimate in the space of functi
     p(f) = Σ_D share_D N(f | f_D, h² φᵀΣφ + ρ κ),    a_D + c_D v_i = f(λ_i) + noise.
 
 Given the results, every hypothesis has a likelihood, which becomes its weight, and a posterior, which corrects the past
-task towards the results.
+task towards the results. Gains in scores are weighed by the losses that they save on the past task, given its best
+score so far (`transfer/quantiles.py`): where all good configurations are equally good, there is little to gain.
 
 | symbol   | name             | shape  | meaning                                                              |
 | -------- | ---------------- | ------ | -------------------------------------------------------------------- |
@@ -17,6 +18,7 @@ task towards the results.
 | L        | `L`              | (k, k) | factor of the covariance of the trials' scores, noise included       |
 | R        | `R`              | (k, T) | L⁻¹ (a + c v − F): residuals of each hypothesis, whitened            |
 | w        | `weights`        | (T,)   | weights of the hypotheses                                            |
+| g        | `stakes`         | (T,)   | what a gain of one score is worth under each hypothesis              |
 """
 
 from __future__ import annotations
@@ -187,6 +189,12 @@ class Hypotheses:
         return np.asarray(self.predict(self.X).mean.min(axis=0))
 
     @cached_property
+    def stakes(self) -> Array:
+        """What a gain of one score is worth under each hypothesis that is alive; their weighted mean is 1."""
+        each = self.population.quantiles.only(self.alive).per_score(self.best)
+        return np.asarray(each / (self.weights[self.alive] @ each))
+
+    @cached_property
     def _gamma(self) -> Array:
         """L⁻ᵀ R (k, T), of the hypotheses that are alive."""
         return solve_lower_transposed(self.L, self.fit.R[:, self.alive])
@@ -197,9 +205,9 @@ class Hypotheses:
         return self.population.to_scores[:, self.alive]
 
     def expected_gain(self, Z: Array) -> Array:
-        """Expected improvement in scores, averaged over the hypotheses: (m,)."""
+        """Expected improvement, averaged over the hypotheses with what is at stake under each: (m,)."""
         scored = self.predict(Z)
-        return np.asarray(ei(scored.mean, scored.std[:, None], self.best) @ self.weights[self.alive])
+        return np.asarray(ei(scored.mean, scored.std[:, None], self.best) @ (self.weights[self.alive] * self.stakes))
 
     def pull(self, Z: Array, scored: Scored, by_mean: Array, by_std: Array) -> Array:
         """The gradient (m, d) of a function of the predictions, given its derivatives by mean (m, T) and std (m,).

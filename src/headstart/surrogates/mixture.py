@@ -212,15 +212,18 @@ class MixturePosterior:
     def _together(self, acquisition: Acquisition, each: Array, own: Array | None) -> tuple[Array, Array]:
         """The score of the mixture (m,), and its derivatives by the scores of its parts (m, T), the process last.
 
-        All criteria are averaged in the units of v; a probability has none. Those of expected improvement are
-        logarithms, so their average is a log-sum-exp.
+        All criteria are averaged in the units of v; a probability has none. Those of expected improvement count with
+        what is at stake, and are logarithms, so their average is a log-sum-exp.
         """
         w = (1 - self.share) * self.hypotheses.weights[self.hypotheses.alive]
         if acquisition.name != "pi":
             w = w / self.hypotheses.typical_scale
+        is_gain = acquisition.name not in ("lcb", "pi")
+        if is_gain:
+            w = w * self.hypotheses.stakes
         parts = each if own is None else np.column_stack([each, own])
         w = w if own is None else np.append(w, self.share)
-        if acquisition.name in ("lcb", "pi"):
+        if not is_gain:
             return parts @ w, np.broadcast_to(w, parts.shape)
         logs = parts + np.log(w)
         highest = logs.max(axis=1, keepdims=True)

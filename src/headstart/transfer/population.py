@@ -22,6 +22,7 @@ with a learned mean and covariance, as in Wang et al., *Pre-trained Gaussian pro
 | w_D    | `weights`    | (T, M) | expected weights of each task                                              |
 | F      | `at(Z)`      | (m, T) | expected scores of m configurations on all tasks, φ(λ)ᵀ w_D                |
 | —      | `shares`     | (T,)   | share of the history's tasks that each one stands for; they sum to 1       |
+| q_D    | `quantiles`  |        | what the scores are worth on each task (`quantiles.py`)                    |
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ from headstart._support.rounding import DIGITS, settled
 from headstart._support.types import Array, Rows
 from headstart.gp import Fit, Kernel, Matern, fit_kernel, share_designs
 from headstart.gp.linalg import cholesky, solve_cholesky, solve_lower, solve_lower_transposed
+from headstart.transfer.quantiles import Quantiles
 from headstart.transfer.ranks import normal_scores
 
 # The first guesses, which nothing that was tried improved; `benchmarks/suite.py --sweep` prints what each is worth.
@@ -76,6 +78,7 @@ class Population:
     weights: Array = field(repr=False)
     shares: Array = field(repr=False)
     tasks: Rows  # positions of the T tasks in the history
+    quantiles: Quantiles = field(repr=False)
 
     @classmethod
     def of(cls, designs: Sequence[Array], losses: Sequence[Array], *, rng: np.random.Generator) -> Population:
@@ -93,7 +96,8 @@ class Population:
         L = _factor(kernel, points)
         groups = _grouped(kernel, points, L, [X[i] for i in kept], [Y[i] for i in kept])
         mean, covariance, weights = _maximised(groups, shares)
-        return cls(kernel, points, L, mean, covariance, weights, shares, kept)
+        quantiles = Quantiles.of([losses[i] for i in kept])
+        return cls(kernel, points, L, mean, covariance, weights, shares, kept, quantiles)
 
     def __len__(self) -> int:
         return len(self.weights)
@@ -101,6 +105,10 @@ class Population:
     def at(self, Z: Array) -> Array:
         """F at the rows of Z, (m, T)."""
         return self.kernel(Z, self.points) @ self.to_scores
+
+    def losses_at(self, Z: Array) -> Array:
+        """Scaled losses that belong to F at the rows of Z, up to a constant of each task: (m, T)."""
+        return self.quantiles.at(self.at(Z))
 
     @cached_property
     def left(self) -> Array:
