@@ -58,6 +58,7 @@ SWEEP: dict[str, tuple[str, tuple[float, ...]]] = {  # constant: its module, and
     "BLEND": (QUANTILES, (0.0, 0.5, 1.0)),
     "REFERENCE": (QUANTILES, (0.5, 1.0)),
     "REACH": (QUANTILES, (1.0, 5.0)),
+    "OPPOSITE": (MIXTURE, (0.0, 0.02)),
     "ODDS": (MIXTURE, (2.0, 12.0)),
     "STRENGTH": (POPULATION, (1.0, 20.0)),
     "PULL": (POPULATION, (0.0, 3.0)),

@@ -93,6 +93,36 @@ def test_the_task_that_the_new_one_resembles_gets_the_weight_on_any_scale(model:
     assert abs(chosen[0] - PLACES[6]) < 0.15
 
 
+def test_opposites_have_their_share_and_the_negative_scores(population: Population) -> None:
+    both, Z = population.with_opposites(0.1), trials(7)
+    F = population.at(Z)
+    assert np.allclose(both.at(Z), np.column_stack([F, -F]), atol=1e-12)
+    assert both.shares.sum() == pytest.approx(1)
+    assert np.allclose(both.shares[len(population) :], 0.1 * population.shares)
+    assert both.tasks.tolist() == population.tasks.tolist() * 2
+
+
+def test_opposites_without_a_share_change_nothing(population: Population) -> None:
+    X, v, Z = trials(5), np.array([0.3, -1.2, 0.8, 1.1, -1.0]), trials(9, seed=6)
+    plain = Hypotheses.of(population, X, v)
+    with_none = Hypotheses.of(population.with_opposites(0.0), X, v)
+    assert np.array_equal(with_none.alive, plain.alive)
+    assert np.allclose(with_none.expected_gain(Z), plain.expected_gain(Z), atol=1e-12)
+
+
+def test_a_history_of_the_wrong_direction_is_recognised(model: MixtureModel) -> None:
+    """The new task is a hill where all past tasks are valleys."""
+    X = trials(10)
+    posterior = model.fit(X, -valley(X, 0.5))
+    assert isinstance(posterior, MixturePosterior)
+    assert posterior.hypotheses.weights[len(model.population) :].sum() > 0.5
+    names = [f"at {place:.1f}" for place in PLACES]
+    assert "the opposite of at " in model.explain(X, -valley(X, 0.5), names)
+    edge, middle = np.array([[0.0, 0.0], [0.5, 0.5]])
+    scores = posterior.score(np.array([edge, middle]), Acquisition("ei", 10, 2))
+    assert scores[0] > scores[1]
+
+
 def test_the_score_is_the_average_improvement_of_all_parts(model: MixtureModel) -> None:
     X, Z = trials(8), trials(20, seed=6)
     fitted = model.fit(X, valley(X, 0.3))

@@ -1,6 +1,8 @@
 """`auto`: the new task as a mixture of the past tasks, until the run's own Gaussian process knows better.
 
-Each past task is a hypothesis about the new one (`hypotheses.py`). Beside the hypotheses stands a Gaussian process that
+Each past task is a hypothesis about the new one (`hypotheses.py`), and so is its opposite, with a small share: it is what
+a history with the wrong direction looks like, and it lets the search leave a region that all past tasks recommend once
+every result there disappoints. Beside the hypotheses stands a Gaussian process that
 ignores the past tasks (`gaussian.py`). Its share is decided by how well each side predicts every result from the others
 (leave-one-out predictive densities: pseudo-BMA weights of Geisser and Eddy 1979; Yao et al. 2018). Once it is nearly
 certain, the process goes on alone.
@@ -16,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -32,6 +35,7 @@ from headstart.transfer.models import TaskModels
 from headstart.transfer.population import Population
 
 # Chosen on the tables of `benchmarks/suite.py`; its option --sweep prints what it is worth.
+OPPOSITE = 0.005  # share of the opposites of the past tasks
 ODDS = 5.0  # logarithm of the odds against the run's own process before any result
 
 # Limits; guesses.
@@ -77,6 +81,11 @@ class MixtureModel:
     _last_fit: _Last[Posterior] = field(default_factory=_Last, repr=False)
     _last_share: _Last[float] = field(default_factory=_Last, repr=False)
 
+    @cached_property
+    def supposed(self) -> Population:
+        """The tasks that the new one may be."""
+        return self.population.with_opposites(OPPOSITE)
+
     def fit(self, Z: Array, losses: Array) -> Posterior:
         return self._last_fit.get(Z, losses, self._fitted)
 
@@ -86,7 +95,7 @@ class MixtureModel:
         own = self.own.fit(Z, losses)
         if share > CERTAIN:
             return own
-        hypotheses = Hypotheses.of(self.population, Z, _values(own, losses))
+        hypotheses = Hypotheses.of(self.supposed, Z, _values(own, losses))
         return MixturePosterior(hypotheses, own, share if share > 1 - CERTAIN else 0.0)
 
     def believing(self, Z: Array, losses: Array, running: Array) -> Posterior:
@@ -114,7 +123,7 @@ class MixtureModel:
             )
         weights = posterior.hypotheses.weights
         top = [i for i in np.argsort(-weights, kind="stable")[:NAMED] if weights[i] > 0]
-        closest = ", ".join(f"{names[self.population.tasks[i]]} ({weights[i]:.0%})" for i in top)
+        closest = ", ".join(f"{self._name(i, names)} ({weights[i]:.0%})" for i in top)
         if np.count_nonzero(weights) > len(top):
             closest += " and others"
         if not posterior.share:
@@ -123,6 +132,10 @@ class MixtureModel:
             f"{results}, the past tasks have a weight of {1 - posterior.share:.0%} ({closest}), the Gaussian process "
             f"of this run {posterior.share:.0%}."
         )
+
+    def _name(self, i: int, names: Sequence[str]) -> str:
+        name = names[self.supposed.tasks[i]]
+        return name if i < len(self.population) else f"the opposite of {name}"
 
     def weights(self, Z: Array, losses: Array, names: Sequence[str]) -> dict[str, float]:
         """The weight of each past task that has one, most first; the run's own process has the rest.
@@ -136,14 +149,14 @@ class MixtureModel:
                 return {}
             share, weights = posterior.share, posterior.hypotheses.weights
         order = [int(i) for i in np.argsort(-weights, kind="stable") if weights[i] > 0]
-        return {names[self.population.tasks[i]]: float((1 - share) * weights[i]) for i in order}
+        return {self._name(i, names): float((1 - share) * weights[i]) for i in order}
 
     def _share(self, Z: Array, losses: Array) -> float:
         """The weight of the run's own process, given the trials up to the last refit of its hyperparameters."""
         if len(losses) < EARLIEST:
             return 0.0
         own = self.own.fit(Z, losses)
-        hypotheses = Hypotheses.of(self.population, Z, _values(own, losses))
+        hypotheses = Hypotheses.of(self.supposed, Z, _values(own, losses))
         return float(expit(_predictive(own) - hypotheses.predictive() - ODDS))
 
 

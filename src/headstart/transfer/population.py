@@ -28,7 +28,7 @@ with a learned mean and covariance, as in Wang et al., *Pre-trained Gaussian pro
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -101,6 +101,16 @@ class Population:
 
     def __len__(self) -> int:
         return len(self.weights)
+
+    def with_opposites(self, share: float) -> Population:
+        """All tasks and, after them, the opposite of each: −f_D. The opposites have this share together."""
+        return replace(
+            self,
+            weights=np.concatenate([self.weights, -self.weights]),
+            shares=np.concatenate([(1 - share) * self.shares, share * self.shares]),
+            tasks=np.concatenate([self.tasks, self.tasks]),
+            quantiles=Quantiles(np.concatenate([self.quantiles.slopes, self.quantiles.slopes])),
+        )
 
     def at(self, Z: Array) -> Array:
         """F at the rows of Z, (m, T)."""
