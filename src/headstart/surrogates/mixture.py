@@ -1,11 +1,11 @@
 """`auto`: the new task as a mixture of the past tasks, until the run's own Gaussian process knows better.
 
-Each past task is a hypothesis about the new one (`hypotheses.py`), and so is its opposite, with a small share: it is what
-a history with the wrong direction looks like, and it lets the search leave a region that all past tasks recommend once
-every result there disappoints. Beside the hypotheses stands a Gaussian process that
-ignores the past tasks (`gaussian.py`). Its share is decided by how well each side predicts every result from the others
-(leave-one-out predictive densities: pseudo-BMA weights of Geisser and Eddy 1979; Yao et al. 2018). Once it is nearly
-certain, the process goes on alone.
+Each past task is a hypothesis about the new one (`hypotheses.py`), and so is its opposite, with a small share: it is
+what a history with the wrong direction looks like, and it lets the search leave a region that all past tasks recommend
+once every result there disappoints. Beside the hypotheses stands a Gaussian process that ignores the past tasks
+(`gaussian.py`). Its share is decided by how well each side predicts every result from the others (leave-one-out
+predictive densities: pseudo-BMA weights of Geisser and Eddy 1979; Yao et al. 2018). Once it is nearly certain, the
+process goes on alone.
 
 | symbol | name      | shape | meaning                                                                 |
 | ------ | --------- | ----- | ----------------------------------------------------------------------- |
