@@ -5,9 +5,10 @@ python benchmarks/families.py BLEND=0 OPPOSITE=0 OPPOSITE=0.02 [--tasks 10] [--w
 Each task is left out in turn and searched for 20 trials among its own configurations (at most 300), with the other
 tasks as the history (at most 100 evaluations each). Printed is the ratio of ADTM to that of `auto` as it is, as the
 geometric mean over 3, 5, 7, 10, 14 and 20 trials and over families: below 1, the change is better. Its standard error
-comes from drawing the tasks of every family anew (bootstrap). Every value sees the same tasks, configurations and histories, so it
-shows differences that the suite cannot show. Constants are those of `suite.py --sweep`, except those of the population,
-which is learned once for each left-out task. Finished families are kept in --work, so a run can be interrupted.
+comes from drawing the tasks of every family anew (bootstrap). Every value sees the same tasks, configurations and
+histories, so it shows differences that the suite cannot show. Constants are those of `suite.py --sweep`, except those
+of the population, which is learned once for each left-out task. Finished families are kept in --work, so a run can be
+interrupted.
 """
 
 from __future__ import annotations
