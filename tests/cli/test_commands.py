@@ -278,6 +278,17 @@ def test_check_shows_a_table_sparklines_and_the_verdict(folder: Path) -> None:
     assert told["outliers"] == []
 
 
+def test_check_says_how_a_search_would_begin_and_what_decides(folder: Path) -> None:
+    """The same configuration that a search with this history asks for first."""
+    arguments = ("check", "runs.csv", *CSV, "-n", "2", "--methods", "auto")
+    told = json.loads(headstart(*arguments, "--json", cwd=folder).stdout)
+    assert told["begins"] in headstart(*arguments, cwd=folder).stdout
+    history = hs.History.from_csv(folder / "runs.csv", task="data set", value="error")
+    optimizer = hs.Optimizer(history.space, history=history, seed=0)
+    assert told["begins"].endswith(optimizer.explain())
+    assert f"kind={optimizer.ask()['kind']}" in told["begins"]
+
+
 def test_report_writes_a_page(folder: Path) -> None:
     done = headstart("report", "runs.csv", *CSV, "-n", "3", "-o", "page.html", cwd=folder)
     assert done.returncode == 0, done.stderr

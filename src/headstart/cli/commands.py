@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from headstart._support.wording import counted, text_table
+from headstart._support.wording import counted, printable, text_table
 from headstart.cli.options import (
     READING,
     add_data,
@@ -38,6 +38,7 @@ from headstart.history.reading import Reading
 
 if TYPE_CHECKING:
     from headstart.cli.options import Commands
+    from headstart.history import History
     from headstart.starts.evidence import Evidence
     from headstart.starts.over_time import OverTime
     from headstart.starts.start import Start
@@ -154,8 +155,9 @@ def run_check(args: argparse.Namespace) -> int:
         return run_check_study(args)
     from headstart.starts.validation import evidence
 
+    history = history_of(args)
     found = evidence(
-        history_of(args),
+        history,
         n=args.n,
         methods=args.methods,
         seed=args.seed,
@@ -163,13 +165,28 @@ def run_check(args: argparse.Namespace) -> int:
         jobs=args.jobs,
         time=args.time,
     )
+    begins = how_a_search_begins(history, args.seed) if found.method == "auto" else ""
     if args.json:
         answer = {"helps": found.helps, "summary": found.summary, "method": found.method, "outliers": found.outliers}
+        answer |= {"begins": begins} if begins else {}
         by_time = {} if found.time is None else {"time": found.time.table.to_dict("records")}
         print(json.dumps({**answer, "table": found.table.to_dict("records"), **by_time}))
     else:
         show_evidence(found)
+        if begins:
+            print(f"\n{begins}")
     return 0 if found.helps else 1
+
+
+def how_a_search_begins(history: History, seed: int) -> str:
+    """The first configuration of a search with the default settings, and what decides it."""
+    from headstart.search.optimizer import Optimizer
+
+    optimizer = Optimizer(history.space, history=history, seed=seed)
+    why = optimizer.explain()
+    values = {name: f"{x:.4g}" if isinstance(x, float) else str(x) for name, x in optimizer.ask().items()}
+    first = ", ".join(f"{name}={value}" for name, value in values.items())
+    return printable(f"A search would begin with {first}. {why}")
 
 
 def run_check_study(args: argparse.Namespace) -> int:
