@@ -13,7 +13,9 @@ try:
 except ImportError:  # the tests need only the functions
     Extension = object
 
-ARGUMENT = re.compile(r"(\*{0,2}\w+(?:, \*{0,2}\w+)*): (?=\S)")
+NAME = r"\*{0,2}(?![A-Z][a-z]|None)\w+"  # a word with a capital is a surname or begins a sentence
+ARGUMENT = re.compile(rf"({NAME}(?:, {NAME})*): (?=\S)")
+ANOTHER = re.compile(rf"(?<=\.) (?={ARGUMENT.pattern})")  # arguments that share a line
 
 
 def as_markdown(text: str) -> str:
@@ -27,7 +29,7 @@ def _paragraph(text: str) -> str:
         indent = len(lines[0]) - len(lines[0].lstrip())
         return "\n".join(["```pycon", *(line[indent:] for line in lines), "```"])
     if lines and ARGUMENT.match(lines[0]):
-        return "\n".join(_argument(line) for line in lines)
+        return "\n".join(_argument(part) for line in lines for part in ANOTHER.split(line)[::2])
     return text
 
 

@@ -53,7 +53,7 @@ the default: {metrics}. Every history has the cost in CPU seconds of one fit, an
 
 
 def shipped() -> str:
-    lines = ["| history | data sets | evaluations | KB |", "| --- | --- | --- | --- |"]
+    lines = ["| history | data sets | evaluations | KB |", "| --- | --: | --: | --: |"]
     for name in hs.library.names():
         history = hs.library.load(name)
         size = (ROOT / "src/headstart/library" / f"{name}.parquet").stat().st_size

@@ -1,6 +1,7 @@
 """Do past runs help?
 
-Each task is left out in turn and started with what the others teach. Ask this before you rely on past runs.
+Each task is left out in turn and started with what the others teach. Ask this
+before you rely on past runs.
 """
 
 import headstart as hs
