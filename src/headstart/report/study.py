@@ -103,7 +103,7 @@ def _verdict(found: Outlook, posterior: Posterior | None) -> dict[str, Any]:
     return {
         "answer": "yes" if worth > account.ran else "no",
         "headline": f"Its {counted(account.ran, 'trial')} were worth {more}{trials} of random search.",
-        "says": f"{account.verdict} The figure for random search is an estimate, from what the surrogate now predicts for "
+        "says": f"{account.verdict} The figure for random search is an estimate: what the surrogate now predicts for "
         f"{DRAWN:,} configurations spread over the whole search space.",
     }
 
