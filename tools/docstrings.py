@@ -13,7 +13,7 @@ try:
 except ImportError:  # the tests need only the functions
     Extension = object
 
-NAME = r"\*{0,2}(?![A-Z][a-z]|None)\w+"  # a word with a capital is a surname or begins a sentence
+NAME = r"\*{0,2}(?![A-Z][A-Za-z])\w+"  # a word with a capital is a surname or begins a sentence
 ARGUMENT = re.compile(rf"({NAME}(?:, {NAME})*): (?=\S)")
 ANOTHER = re.compile(rf"(?<=\.) (?={ARGUMENT.pattern})")  # arguments that share a line
 
@@ -45,4 +45,5 @@ def _argument(line: str) -> str:
 class Markdown(Extension):  # type: ignore[misc]
     def on_object(self, *, obj: Any, **others: Any) -> None:
         if obj.docstring:
-            obj.docstring.value = as_markdown(obj.docstring.value)
+            summary, gap, rest = obj.docstring.value.partition("\n\n")  # the summary is no list, whatever it begins with
+            obj.docstring.value = summary + gap + as_markdown(rest)

@@ -67,8 +67,8 @@ def _listed_columns(configs: list[Any], names: Sequence[str]) -> tuple[Columns, 
     if unknown := set().union(*configs) - set(names):
         row = next(i for i, config in enumerate(configs) if not unknown.isdisjoint(config))
         name = next(name for name in configs[row] if name in unknown)
-        where, hint = row_label("configuration", row, len(configs)), closest(name, names)
-        raise SpaceError(f"{where}: unknown parameter {name!r}{hint} (the parameters are {', '.join(names)})")
+        hint = closest(name, names) or f"; the parameters are {', '.join(names)}"
+        raise SpaceError(f"{row_label('configuration', row, len(configs))}: unknown parameter {name!r}{hint}")
     return {name: [config.get(name) for config in configs] for name in names}, len(configs)
 
 
