@@ -45,5 +45,6 @@ def _argument(line: str) -> str:
 class Markdown(Extension):  # type: ignore[misc]
     def on_object(self, *, obj: Any, **others: Any) -> None:
         if obj.docstring:
-            summary, gap, rest = obj.docstring.value.partition("\n\n")  # the summary is no list, whatever it begins with
+            # The summary is no list of arguments, whatever it begins with.
+            summary, gap, rest = obj.docstring.value.partition("\n\n")
             obj.docstring.value = summary + gap + as_markdown(rest)

@@ -1,5 +1,7 @@
 """Ax: a search space as its parameter configurations, and a start attached to a client as trials to run.
 
+`attach` returns the trials, which the caller runs first:
+
     client = Client()
     client.configure_experiment(parameters=parameters(space))
     client.configure_optimization(objective="-error")
