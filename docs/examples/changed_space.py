@@ -27,7 +27,11 @@ space = hs.Space(
     }
 )
 start = hs.learn(
-    runs, n=3, space=space, rename={"lr": "learning_rate"}, fill={"dropout": 0.0}
+    runs,
+    n=3,
+    space=space,
+    rename={"lr": "learning_rate"},
+    fill={"dropout": 0.0},
 )
 print(start)
 figure = start.plot()

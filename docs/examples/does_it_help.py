@@ -11,6 +11,7 @@ history = history.only(history.tasks[::4])  # fewer tasks, to save time
 evidence = hs.evidence(history, n=5, methods=("auto", "rbi"))
 
 print(evidence.summary)
-for name, curve in {**evidence.curves, "random": evidence.random[:, :5]}.items():
+curves = {**evidence.curves, "random": evidence.random[:, :5]}
+for name, curve in curves.items():
     print(f"{name:7}", *(f"{distance:.3f}" for distance in curve.mean(axis=0)))
 figure = evidence.plot()
