@@ -574,6 +574,8 @@ def test_a_frame_of_a_history_gives_the_same_history() -> None:
         for name in "ab":
             np.testing.assert_array_equal(again[name].counts, history[name].counts)
             np.testing.assert_array_equal(again[name].costs, history[name].costs)
+    renamed = history.to_frame().rename(columns={"task": "dataset", "value": "error"})
+    assert list(hs.History.from_frame(renamed, task="dataset", value="error").space) == ["x"]
     ignored = hs.History.from_frame(history.to_frame(), ignore=["cost"])
     assert list(ignored.space) == ["x"]
     assert ignored["a"].costs is None or np.isnan(ignored["a"].costs).all()

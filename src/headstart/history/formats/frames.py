@@ -106,11 +106,11 @@ def as_saved(how: Reading, header: Sequence[Any], counts: Iterable[Any]) -> tupl
     counts: what the column of counts holds, if there is one.
     """
     for extra in (["count"], ["count", "cost"]):
-        if list(header[:1]) == ["task"] and list(header[-1 - len(extra) :]) == ["value", *extra]:
+        if list(header[:1]) == [how.task] and list(header[-1 - len(extra) :]) == [how.value, *extra]:
             settled = {*how.ignore, *(how.space or ()), *how.columns, *how.columns.values()}
             free: dict[str, Any] = {name: name for name in extra if name not in settled}
-            same = (how.task, how.value) == ("task", "value")
-            if free and same and all(re.fullmatch("[1-9][0-9]*", str(count)) for count in counts):
+            sure = "cost" in extra or (how.task, how.value) == ("task", "value")  # one column alone may be anything
+            if free and sure and all(re.fullmatch("[1-9][0-9]*", str(count)) for count in counts):
                 return replace(how, **free), [f"read the last columns as History.save writes them: {', '.join(free)}"]
     return how, []
 
