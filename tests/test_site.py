@@ -50,7 +50,8 @@ def address(site: Path) -> Iterator[str]:
         server.shutdown()
 
 
-# Pictures that did not load, cells and lines that stick out of the page without a way to scroll to them.
+# Pictures that did not load, cells and lines that stick out of the page without a way to scroll to them, words and
+# buttons that hardly stand out from what is behind them (3 : 1 is what large text needs).
 FAULTS = """
 const found = [...document.images].filter(i => i.complete && !i.naturalWidth).map(i => `${i.src} did not load`);
 const scrolls = e => e && e !== document.body &&
@@ -59,6 +60,21 @@ for (const e of document.querySelectorAll("article :is(p, li, table, pre, img, h
   const b = e.getBoundingClientRect();
   if (b.width && b.right > innerWidth + 2 && !scrolls(e))
     found.push(`${e.tagName} sticks out: ${e.textContent.slice(0, 40)}`);
+}
+const parsed = text => { const [r, g, b, a = 1] = text.match(/[\\d.]+/g).map(Number); return [r, g, b, a]; };
+const over = (top, below) => [0, 1, 2].map(i => top[3] * top[i] + (1 - top[3]) * below[i]);
+const behind = e => {
+  if (!e) return [255, 255, 255];
+  const own = parsed(getComputedStyle(e).backgroundColor);
+  return own[3] === 1 ? own : over(own, behind(e.parentElement));
+};
+const light = rgb => rgb.slice(0, 3).map(v => v / 255).map(v => v <= .04045 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4)
+  .reduce((sum, v, i) => sum + v * [.2126, .7152, .0722][i], 0);
+for (const e of document.querySelectorAll("article :is(h1, h2, h3, p, li, td, th, a, code):not(.headerlink)")) {
+  if (!e.textContent.trim() || !e.getClientRects().length) continue;
+  const paper = behind(e), [a, b] = [light(over(parsed(getComputedStyle(e).color), paper)), light(paper)];
+  if ((Math.max(a, b) + .05) / (Math.min(a, b) + .05) < 3)
+    found.push(`${e.tagName} is hard to see: ${e.textContent.slice(0, 40)}`);
 }
 if (document.documentElement.scrollWidth > innerWidth + 1) found.push("the page is wider than the screen");
 return found;

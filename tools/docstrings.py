@@ -13,7 +13,9 @@ try:
 except ImportError:  # the tests need only the functions
     Extension = object
 
-ARGUMENT = re.compile(r"(\*{0,2}\w+(?:, \*{0,2}\w+)*): (?=\S)")
+NAME = r"\*{0,2}(?![A-Z][A-Za-z])\w+"  # a word with a capital is a surname or begins a sentence
+ARGUMENT = re.compile(rf"({NAME}(?:, {NAME})*): (?=\S)")
+ANOTHER = re.compile(rf"(?<=\.) (?={ARGUMENT.pattern})")  # arguments that share a line
 
 
 def as_markdown(text: str) -> str:
@@ -27,7 +29,7 @@ def _paragraph(text: str) -> str:
         indent = len(lines[0]) - len(lines[0].lstrip())
         return "\n".join(["```pycon", *(line[indent:] for line in lines), "```"])
     if lines and ARGUMENT.match(lines[0]):
-        return "\n".join(_argument(line) for line in lines)
+        return "\n".join(_argument(part) for line in lines for part in ANOTHER.split(line)[::2])
     return text
 
 
@@ -43,4 +45,6 @@ def _argument(line: str) -> str:
 class Markdown(Extension):  # type: ignore[misc]
     def on_object(self, *, obj: Any, **others: Any) -> None:
         if obj.docstring:
-            obj.docstring.value = as_markdown(obj.docstring.value)
+            # The summary is no list of arguments, whatever it begins with.
+            summary, gap, rest = obj.docstring.value.partition("\n\n")
+            obj.docstring.value = summary + gap + as_markdown(rest)

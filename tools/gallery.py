@@ -12,11 +12,13 @@ import re
 import subprocess
 import sys
 import tempfile
+import textwrap
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES, PAGE = ROOT / "docs" / "examples", ROOT / "docs" / "gallery.md"
 PICTURES = ROOT / "docs" / "pictures" / "gallery"
+WIDTH = 80  # as in docs/ruff.toml
 FIGURE = re.compile(r"^figure = ", re.MULTILINE)
 # Runs an example as a program does, but without Plotly, whose figures cannot be put into a static page.
 RUNNER = """
@@ -63,7 +65,13 @@ def run(name: str) -> str:
 def part(name: str, output: str) -> str:
     title, text, code = split(name)
     picture = f"\n![Figure of the example: {title}](pictures/gallery/{name}.svg)\n" if FIGURE.search(code) else ""
-    return f"## {title}\n\n{text}\n\n```python\n{code}\n```\n\n```text\n{output}\n```\n{picture}"
+    shown = "\n".join(map(_wrapped, output.splitlines()))
+    return f"## {title}\n\n{text}\n\n```python\n{code}\n```\n\n```text\n{shown}\n```\n{picture}"
+
+
+def _wrapped(line: str) -> str:
+    """Sentences of the output, no wider than a page of the site."""
+    return line if len(line) <= WIDTH else textwrap.fill(line, WIDTH, subsequent_indent="  ", break_on_hyphens=False)
 
 
 def outputs() -> dict[str, str]:

@@ -49,7 +49,7 @@ def ranked(losses: np.ndarray) -> np.ndarray:
 
 
 def mark(axes: Any, z: np.ndarray, text: str, color: str = "#d55e00") -> None:
-    axes.plot(*z, "o", color=color, markeredgecolor="white", markersize=11)
+    axes.plot(*z, "o", color=color, markeredgecolor="white", markersize=10)
     axes.annotate(text, z, color="white", ha="center", va="center", fontsize=7, fontweight="bold")
 
 
@@ -59,7 +59,7 @@ def main() -> None:
     PICTURES.mkdir(exist_ok=True)
     encode = others.space.encode
 
-    with figures.canvas(PICTURES / "past.svg", columns=3, rows=2, size=(2.5, 2.3)) as panels:
+    with figures.canvas(PICTURES / "past.svg", columns=3, rows=2, size=(2.1, 2.1)) as panels:
         for axes, task in zip(panels, SHOWN, strict=True):
             losses = history[task].losses
             surface(axes, history, ranked(losses), task)
@@ -80,7 +80,7 @@ def main() -> None:
         others.space, TaskModels(others, rng=np.random.default_rng(0)), features=None, rng=np.random.default_rng(0)
     )
     tried: list[int] = []
-    with figures.canvas(PICTURES / "adaptation.svg", columns=2, rows=2, size=(3, 2.6)) as panels:
+    with figures.canvas(PICTURES / "adaptation.svg", columns=2, rows=2, size=(3, 3.6)) as panels:
         for axes, trials in zip(panels, (1, 3, 8), strict=False):
             while len(tried) < trials:
                 config = opt.ask()

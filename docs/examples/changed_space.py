@@ -1,7 +1,7 @@
 """The search space has changed
 
-Past runs called a parameter by another name, had narrower ranges, and lacked a parameter that is new. Nothing is
-dropped in silence.
+Past runs called a parameter by another name, had narrower ranges, and lacked a
+parameter that is new. Nothing is dropped in silence.
 """
 
 import numpy as np
@@ -10,7 +10,12 @@ import pandas as pd
 import headstart as hs
 
 rng = np.random.default_rng(0)
-runs = pd.DataFrame({"task": np.repeat(["a", "b", "c", "d"], 25), "lr": 10 ** rng.uniform(-4, -1, 100)})
+runs = pd.DataFrame(
+    {
+        "task": np.repeat(["a", "b", "c", "d"], 25),
+        "lr": 10 ** rng.uniform(-4, -1, 100),
+    }
+)
 runs["layers"] = rng.integers(1, 6, 100)
 runs["value"] = (np.log10(runs["lr"]) + 2.5) ** 2 + 0.1 * runs["layers"]
 
@@ -21,6 +26,12 @@ space = hs.Space(
         "dropout": hs.Float(0.0, 0.5),  # is new
     }
 )
-start = hs.learn(runs, n=3, space=space, rename={"lr": "learning_rate"}, fill={"dropout": 0.0})
+start = hs.learn(
+    runs,
+    n=3,
+    space=space,
+    rename={"lr": "learning_rate"},
+    fill={"dropout": 0.0},
+)
 print(start)
 figure = start.plot()

@@ -1,7 +1,7 @@
 """A start for another optimiser
 
-A start is a list of configurations in your own units. `points` puts them into the form of another optimiser, and the
-file holds no runs, so it can be shared.
+A start is a list of configurations in your own units. `points` puts them into
+the form of another optimiser, and the file holds no runs, so it can be shared.
 """
 
 import headstart as hs

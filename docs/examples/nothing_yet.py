@@ -1,9 +1,10 @@
 """No past runs, no search space
 
-For models that headstart knows, it brings both. The shipped history was measured on standardised columns, hence the
-scaler.
+For models that headstart knows, it brings both. The shipped history was
+measured on standardised columns, hence the scaler.
 """
 
+import pandas as pd
 from sklearn.datasets import load_breast_cancer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -11,12 +12,15 @@ from sklearn.svm import SVC
 
 import headstart as hs
 
+# The shipped history has this data set under the name wdbc; pretend it is new.
 X, y = load_breast_cancer(return_X_y=True)
-history = hs.library.load("svm").drop("wdbc")  # the shipped history has this data set; pretend it is new
-model = make_pipeline(StandardScaler(), SVC())
-search = hs.sklearn.HeadstartSearchCV(model, history=history, n_trials=8, n_init=4, random_state=0).fit(X, y)
+history = hs.library.load("svm").drop("wdbc")
 
-results = search.cv_results_
-for i, params in enumerate(results["params"]):
-    config = {name.removeprefix("svc__"): value for name, value in params.items()}
-    print(f"{results['origin'][i]:10} {results['mean_test_score'][i]:.3f}", config)
+model = make_pipeline(StandardScaler(), SVC())
+search = hs.sklearn.HeadstartSearchCV(
+    model, history=history, n_trials=8, n_init=4, random_state=0
+)
+search.fit(X, y)
+
+table = pd.DataFrame(search.cv_results_).filter(regex="origin|mean_test|param_")
+print(table.round(4).to_string())

@@ -1,6 +1,7 @@
 """Your own loop
 
-Ask for a configuration, tell its result. `explain` says what decides at the moment.
+Ask for a configuration, tell its result. `explain` says what decides at the
+moment.
 """
 
 import headstart as hs
@@ -10,7 +11,9 @@ table = history.configs("phoneme")  # configurations whose results are known
 errors = history["phoneme"].losses
 
 others = history.drop("phoneme")
-opt = hs.Optimizer(history.space, history=others, n_init=3, candidates=table, seed=0)
+opt = hs.Optimizer(
+    history.space, history=others, n_init=3, candidates=table, seed=0
+)
 for _ in range(6):
     config = opt.ask()
     error = errors[table.index(config)]

@@ -19,6 +19,16 @@ from headstart.errors import FormatError
 from program import environment
 
 
+def test_a_missing_file_is_an_error_that_names_a_similar_one(tmp_path: Path) -> None:
+    (tmp_path / "runs.csv").touch()
+    with pytest.raises(FileNotFoundError, match=r"there is no file .*rums\.csv; did you mean 'runs\.csv'\?"):
+        files.existing(tmp_path / "rums.csv")
+    with pytest.raises(FileNotFoundError, match=r"there is no file .*other\.parquet$"):
+        files.existing(tmp_path / "other.parquet")
+    with pytest.raises(FileNotFoundError, match=r"the folder .*old does not exist"):
+        files.existing(tmp_path / "old" / "runs.csv")
+
+
 def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     write_json(path, 1)

@@ -565,11 +565,35 @@ def test_a_file_that_save_wrote_is_read_with_its_counts_and_costs(tmp_path: Path
             np.testing.assert_array_equal(read[name].costs, history[name].costs)
 
 
+def test_a_frame_of_a_history_gives_the_same_history() -> None:
+    runs = pd.DataFrame({"task": list("aabb"), "x": [1, 1, 1, 2], "value": [1.0, 2.0, 3.0, 4.0], "seconds": [5.0] * 4})
+    history = hs.History.from_frame(runs, cost="seconds")
+    for space in (None, history.space):
+        again = hs.History.from_frame(history.to_frame(), space)
+        assert list(again.space) == ["x"]
+        for name in "ab":
+            np.testing.assert_array_equal(again[name].counts, history[name].counts)
+            np.testing.assert_array_equal(again[name].costs, history[name].costs)
+    renamed = history.to_frame().rename(columns={"task": "dataset", "value": "error"})
+    assert list(hs.History.from_frame(renamed, task="dataset", value="error").space) == ["x"]
+    ignored = hs.History.from_frame(history.to_frame(), ignore=["cost"])
+    assert list(ignored.space) == ["x"]
+    assert ignored["a"].costs is None or np.isnan(ignored["a"].costs).all()
+
+
+def test_a_direction_against_the_name_of_the_column_is_a_warning(caplog: pytest.LogCaptureFixture) -> None:
+    frame = pd.DataFrame({"task": list("aabb"), "x": [1, 2, 1, 2], "accuracy": [0.1, 0.2, 0.3, 0.4]})
+    assert hs.History.from_frame(frame, value="accuracy", direction="maximize").direction == "maximize"
+    assert not caplog.records
+    assert hs.History.from_frame(frame, value="accuracy", direction="minimize").direction == "minimize"
+    assert "lower results in 'accuracy' count as better, as given, but its name says the opposite" in caplog.messages
+
+
 def test_options_for_counts_and_costs_override_the_columns_that_save_writes(tmp_path: Path) -> None:
     path = write(tmp_path / "r.csv", "task,x,value,count,cost\na,1,1,10,3\na,2,2,20,4\nb,1,1,10,5\nb,2,2,30,6\n")
     taken = hs.History.from_csv(path)
     assert list(taken.space) == ["x"]
-    assert "read the last columns as History.save writes them: cost, count" in taken.notes
+    assert "read the last columns as History.save writes them: count, cost" in taken.notes
     assert list(hs.History.from_csv(path, ignore=["count", "cost"]).space) == ["x"]
     assert hs.History.from_csv(path, ignore=["count", "cost"])["a"].counts.tolist() == [1, 1]
     assert hs.History.from_csv(path, cost="cost")["a"].counts.tolist() == [10, 20]

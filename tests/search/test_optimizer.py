@@ -18,7 +18,7 @@ import pandas as pd
 import pytest
 
 from headstart import Categorical, Float, History, Int, Space
-from headstart.errors import ExhaustedError
+from headstart.errors import ArgumentError, ExhaustedError
 from headstart.search.loop import Result, minimize
 from headstart.search.optimizer import Optimizer
 from headstart.search.trials import Trial, number
@@ -578,7 +578,7 @@ def test_an_exception_is_a_failed_trial(caplog: pytest.LogCaptureFixture) -> Non
     assert result.best_value == min(loss(c) for i, c in enumerate(calls) if i % 3 != 2)
 
 
-@pytest.mark.parametrize("value", [None, float("nan"), float("inf"), "a", [1]])
+@pytest.mark.parametrize("value", [None, float("nan"), float("inf"), np.array(np.inf)])
 def test_a_value_that_is_none_is_a_failed_trial(value: Any, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING, logger="headstart"):
         result = minimize(lambda config: value, PLANE, 3, n_init=2, seed=0)
@@ -611,6 +611,15 @@ def test_an_objective_that_always_raises_ends_the_search() -> None:
     calls.clear()
     failing = minimize(lambda config: loss(config) if len(calls) > 1 else different(config), PLANE, 4, seed=0)
     assert [trial.failed for trial in failing.trials] == [True, True, False, False]
+
+
+def test_an_objective_that_never_returns_a_number_is_an_error() -> None:
+    for value in ("good", [1]):
+        with pytest.raises(ArgumentError, match=rf"objective returned no result: .* but got {re.escape(repr(value))}"):
+            minimize(lambda config, value=value: value, PLANE, 20, seed=0)
+    values = iter(["good", 0.5, 0.4])
+    once = minimize(lambda config: next(values), PLANE, 3, seed=0)
+    assert [trial.failed for trial in once.trials] == [True, False, False]
 
 
 def test_one_line_says_what_a_search_begins_with(caplog: pytest.LogCaptureFixture) -> None:

@@ -6,9 +6,11 @@ import re
 import unicodedata
 from typing import Any, TypeVar
 
+from headstart._support.wording import closest
 from headstart.errors import ArgumentError
 
 DIRECTIONS = ("minimize", "maximize")
+OPPOSITE = {"minimize": "maximize", "maximize": "minimize"}
 VERBS = {"minimize": "minimises", "maximize": "maximises"}
 
 T = TypeVar("T")
@@ -50,7 +52,8 @@ def direction_in(metric: str) -> str | None:
 def checked_direction(direction: Any) -> str:
     """The direction itself; an error if it is neither of the two."""
     if direction not in DIRECTIONS:
-        raise ArgumentError(f"direction must be 'minimize' or 'maximize', but got {direction!r}")
+        hint = closest(direction, DIRECTIONS) if isinstance(direction, str) else ""
+        raise ArgumentError(f"direction must be 'minimize' or 'maximize', but got {direction!r}{hint}")
     return str(direction)
 
 

@@ -16,6 +16,8 @@ from typing import Any
 from headstart._support.wording import printable
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b58900", "#56b4e9")
+INLINE = dict(zip(COLOURS, ("#2b8ac9", "#e06c1f", "#12a67c", "#c873a2", "#b58900", "#4da6dd"), strict=True))
+CELL = "text-align:left;padding:2px 14px 2px 0"
 WIDTH, HEIGHT = 460, 230  # pixels of an inline picture
 ROWS = 10  # of a table in a notebook
 ROW = 18  # pixels of a line in a picture with one line per name
@@ -64,24 +66,23 @@ def text(value: Any) -> str:
 
 def card(title: str, header: Sequence[str], rows: Sequence[Sequence[Any]], picture: Picture | None = None) -> str:
     """The HTML of an object in a notebook. Of many rows the first are shown, and how many there are."""
-    cells = "".join(f"<th style='text-align:left'>{text(name)}</th>" for name in header)
+    cells = "".join(f"<th style='{CELL}'>{text(name)}</th>" for name in header)
     body = "".join(
-        "<tr>" + "".join(f"<td style='text-align:left'>{text(value)}</td>" for value in row) + "</tr>"
-        for row in rows[:ROWS]
+        "<tr>" + "".join(f"<td style='{CELL}'>{text(value)}</td>" for value in row) + "</tr>" for row in rows[:ROWS]
     )
     more = f"<div>… {len(rows):,} in all</div>" if len(rows) > ROWS else ""
     table = f"<table><thead><tr>{cells}</tr></thead><tbody>{body}</tbody></table>{more}" if rows else ""
     drawn = "" if picture is None else svg(picture)
-    return f"<div><div><strong>{text(title)}</strong></div>{table}{drawn}</div>"
+    return f"<div style='overflow-x:auto'><div><strong>{text(title)}</strong></div>{table}{drawn}</div>"
 
 
 # -- SVG ------------------------------------------------------------------------------------------------------
 
 
 def svg(picture: Picture) -> str:
-    """The picture as SVG, in the colour of the text around it."""
+    """The picture as SVG, in the colour of the text around it; nothing if there is not more than one point to draw."""
     known = [(x, y) for one in picture.series for x, y in zip(one.x, one.y, strict=True) if _finite(x, y)]
-    if not known:
+    if not known or (len(set(known)) == 1 and not picture.names):
         return ""
     bands = [v for one in picture.series for v in (*(one.low or ()), *(one.high or ())) if _finite(v)]
     names = [printable(name) for name in picture.names]
@@ -96,7 +97,7 @@ def svg(picture: Picture) -> str:
     )
     parts = [_axes(picture, names, X, Y, (min(xs), max(xs)), (min(ys), max(ys)), left, height)]
     for i, one in enumerate(picture.series):
-        parts.append(_series(one, picture.colour(i), X, Y))
+        parts.append(_series(one, _inline(picture, i), X, Y))
     legend = "" if names else _legend(picture)
     label = escape(f"{picture.y or 'values'} over {picture.x}", quote=True)
     return (
@@ -104,6 +105,11 @@ def svg(picture: Picture) -> str:
         f"width='{WIDTH}' height='{height}' style='max-width:100%;font:11px sans-serif' fill='currentColor'>"
         f"{''.join(parts)}</svg>{legend}"
     )
+
+
+def _inline(picture: Picture, i: int) -> str:
+    """A colour that stands out on white and on black: a notebook does not say which it is."""
+    return INLINE.get(picture.colour(i), picture.colour(i))
 
 
 def _finite(*values: float) -> bool:
@@ -148,7 +154,10 @@ def _series(one: Series, colour: str, X: Any, Y: Any) -> str:
     if one.marks:
         parts = [f"<circle cx='{x:.1f}' cy='{y:.1f}' r='3.5' fill='{colour}' opacity='.7'/>" for x, y, _ in points]
         if one.texts:
-            parts += [f"<text x='{x + 4:.1f}' y='{y - 3:.1f}'>{text(one.texts[i])}</text>" for x, y, i in points]
+            for x, y, i in points:
+                side, anchor = (-4, "end") if x > WIDTH - 50 else (4, "start")
+                where = f"x='{x + side:.1f}' y='{y - 3:.1f}' text-anchor='{anchor}'"
+                parts.append(f"<text {where}>{text(one.texts[i])}</text>")
         return "".join(parts)
     band = ""
     if one.low is not None and one.high is not None:
@@ -168,6 +177,6 @@ def _legend(picture: Picture) -> str:
     if len(picture.series) < 2:
         return ""
     entries = "  ".join(
-        f"<span style='color:{picture.colour(i)}'>●</span> {text(one.name)}" for i, one in enumerate(picture.series)
+        f"<span style='color:{_inline(picture, i)}'>●</span> {text(one.name)}" for i, one in enumerate(picture.series)
     )
     return f"<div style='font-size:11px'>{entries}</div>"

@@ -24,10 +24,12 @@ from uuid import uuid4
 import numpy as np
 import numpy.typing as npt
 
+from headstart._support.wording import closest
 from headstart.errors import FormatError
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 TEMPORARY = ".headstart-"  # how the names of temporary files begin; then come the process and a random number
+MOST_NAMES = 2000  # of a folder that are compared with the name of a file that is not there
 YOUNG, OLD = 60.0, 86_400.0  # seconds after which a temporary file is left over: of a dead process, and of any
 
 
@@ -117,13 +119,22 @@ def writable(path: str | os.PathLike[str]) -> Path:
     return path
 
 
+def nearby(path: Path) -> str:
+    """What may be meant by the path of a file that does not exist: a similar name beside it, or no such folder."""
+    try:
+        names = sorted(entry.name for entry in os.scandir(path.parent) if not entry.name.startswith("."))
+    except OSError:
+        return f": the folder {path.parent} does not exist" if not path.parent.exists() else ""
+    return closest(path.name, names[:MOST_NAMES], 0.7)
+
+
 def existing(path: str | os.PathLike[str]) -> Path:
     """The path itself; an error unless it is the path of a file."""
     path = Path(path)
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder, not a file")
     if not path.exists():
-        raise FileNotFoundError(f"there is no file {path}")
+        raise FileNotFoundError(f"there is no file {path}{nearby(path)}")
     return path
 
 

@@ -43,12 +43,20 @@ def some(names: Sequence[str], most: int = 5) -> str:
     return ", ".join(map(printable, names[:most])) + more
 
 
-def closest(name: str, names: Sequence[str]) -> str:
-    """'; did you mean …?' for an error message, or nothing."""
-    from difflib import get_close_matches
+def closest(name: str, names: Sequence[str], cutoff: float = 0.5) -> str:
+    """'; did you mean …?' for an error message, or nothing.
 
-    matches = get_close_matches(str(name), list(names), n=3, cutoff=0.5)
-    return f"; did you mean {' or '.join(map(repr, matches))}?" if matches else ""
+    Names that contain the given one come first; of the others, those that are about as similar as the best.
+    """
+    from difflib import SequenceMatcher
+
+    text, scores = str(name).lower(), dict[str, float]()
+    for known in names:
+        within = len(text) > 2 and text in known.lower()
+        scores[known] = 1.0 if within else SequenceMatcher(None, known.lower(), text).ratio()
+    best = max(scores.values(), default=0.0)
+    matches = [known for known in sorted(scores, key=lambda k: -scores[k]) if scores[known] >= max(cutoff, best - 0.1)]
+    return f"; did you mean {' or '.join(map(repr, matches[:3]))}?" if matches else ""
 
 
 def text_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, left: Sequence[int] = ()) -> str:

@@ -1,10 +1,12 @@
 """Ax: a search space as its parameter configurations, and a start attached to a client as trials to run.
 
-client = Client()
-client.configure_experiment(parameters=parameters(space))
-client.configure_optimization(objective="-error")
-for index, config in attach(client, start).items():
-    client.complete_trial(index, raw_data={"error": objective(config)})
+`attach` returns the trials, which the caller runs first:
+
+    client = Client()
+    client.configure_experiment(parameters=parameters(space))
+    client.configure_optimization(objective="-error")
+    for index, config in attach(client, start).items():
+        client.complete_trial(index, raw_data={"error": objective(config)})
 """
 
 from __future__ import annotations

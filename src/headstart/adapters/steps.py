@@ -62,5 +62,6 @@ def check_names(estimator: Any, space: Space) -> None:
         prefix, _, plain = name.rpartition("__")
         step = known.get(prefix) if prefix else estimator
         if name not in known and not (_is_estimator(step) and has(step, plain)):
-            hint = closest(name, sorted(known))
+            inside = [full for full in sorted(known) if full.endswith(f"__{name}")]  # of a step of the pipeline
+            hint = f"; did you mean {' or '.join(map(repr, inside))}?" if inside else closest(name, sorted(known))
             raise SpaceError(f"{type(estimator).__name__} has no parameter {name!r}{hint}")

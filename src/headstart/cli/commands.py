@@ -32,7 +32,7 @@ from headstart.cli.options import (
     reading,
     reject,
 )
-from headstart.cli.shipped import as_python, suggested_by_name
+from headstart.cli.shipped import as_python, default_metric, suggested_by_name
 from headstart.errors import ArgumentError
 from headstart.history.reading import Reading
 
@@ -231,7 +231,8 @@ def run_report(args: argparse.Namespace) -> None:
     history = history_of(args)
     title = args.title or Path(args.history).name
     source = ", ".join(map(without_password, [args.history, *args.also]))
-    metric = args.value if args.value != Reading.value else str(history.info.get("metric", ""))
+    recorded = str(history.info.get("metric", "")) or default_metric(args.history)
+    metric = args.value if args.value != Reading.value else recorded
     content = report.write(
         history,
         args.out,

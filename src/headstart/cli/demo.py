@@ -155,13 +155,13 @@ def draw(outcome: Outcome, path: Path) -> None:
         figures.Curve(name, x, 100 * curve.mean(axis=0), 100 * curve.std(axis=0) / np.sqrt(n))
         for name, curve in outcome.curves.items()
     ]
-    with figures.canvas(path, size=(6.8, 4.2)) as (axes,):
+    with figures.canvas(path, size=(5.8, 3.9)) as (axes,):
         figures.curves(
             axes,
             lines,
             title=f"Tuning {MODEL} on {n} new data sets",
             x="trials",
-            y="distance to the best configuration\n(% of the range; mean ± standard error)",
+            y="distance to the best configuration\n(% of the range, ± standard error)",
             log=True,
         )
         ours = outcome.needed[LEARNED]

@@ -50,8 +50,22 @@ def _about(name: str) -> dict[str, Any]:
         "estimator": MODELS[name].estimator if name in MODELS else None,
         "data_sets": len(history),
         "evaluations": sum(map(len, history)),
-        "metrics": list(library.metrics(name)) or ["error"],
+        "metrics": _metrics(name),
     }
+
+
+def _metrics(name: str) -> list[str]:
+    """What a shipped history measures, the default first; those of the papers hold the error rate alone."""
+    from headstart import library
+
+    return list(library.metrics(name)) or ["error"]
+
+
+def default_metric(name: str) -> str:
+    """The metric that a shipped history is loaded with; nothing for other past runs."""
+    from headstart import library
+
+    return _metrics(name)[0] if name in library.names() else ""
 
 
 def suggested_by_name(args: argparse.Namespace, features: dict[str, float] | None) -> Start | None:

@@ -7,6 +7,7 @@ from importlib.resources import as_file, files
 from pathlib import Path
 from zlib import crc32
 
+from headstart._support.files import nearby
 from headstart._support.wording import closest
 from headstart.errors import ArgumentError
 from headstart.history.history import History
@@ -56,6 +57,6 @@ def fingerprint(name: str) -> str:
 def _file(name: str) -> AbstractContextManager[Path]:
     there = names()
     if name not in there:
-        known = ", ".join(map(repr, there)) or "none"
-        raise ArgumentError(f"no history {name!r} ships with headstart{closest(name, there)} (choose from: {known})")
+        hint = closest(name, there) or nearby(Path(name)) or f" (choose from: {', '.join(map(repr, there)) or 'none'})"
+        raise ArgumentError(f"no history {name!r} ships with headstart{hint}")
     return as_file(files(LIBRARY) / f"{name}{SUFFIX}")

@@ -206,7 +206,9 @@ def span(axes: Any, left: float, right: float, y: float, label: str) -> None:
     """An arrow from `right` to `left` at height y, with a label below it, right of its tip: what is saved."""
     arrow = {"arrowstyle": "-|>", "color": "#444444", "lw": 1.1, "ls": "--", "shrinkA": 0, "shrinkB": 5}
     axes.annotate("", (left, y), (right, y), arrowprops=arrow)
-    axes.annotate(label, (left, y), (32, -4), textcoords="offset points", ha="left", va="top", color="#444444")
+    plate = {"facecolor": "white", "alpha": 0.8, "edgecolor": "none", "pad": 1}  # lines may pass behind the label
+    place = {"textcoords": "offset points", "ha": "left", "va": "top", "color": "#444444"}
+    axes.annotate(label, (left, y), (30, -5), bbox=plate, **place)
 
 
 def _numbers(axes: Any) -> None:

@@ -103,8 +103,8 @@ def _verdict(found: Outlook, posterior: Posterior | None) -> dict[str, Any]:
     return {
         "answer": "yes" if worth > account.ran else "no",
         "headline": f"Its {counted(account.ran, 'trial')} were worth {more}{trials} of random search.",
-        "says": f"{account.verdict} How long random search would take is what the surrogate believes now: it judged "
-        f"{DRAWN:,} configurations from all over the search space.",
+        "says": f"{account.verdict} The figure for random search is an estimate: what the surrogate now predicts for "
+        f"{DRAWN:,} configurations spread over the whole search space.",
     }
 
 

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from headstart.errors import ArgumentError
 from headstart.search.trials import number
 from headstart.space import Config
 
@@ -21,12 +22,19 @@ class Outcome:
     """What came of one evaluation.
 
     value: None if it failed. error: the exception that the objective raised. problem: why its value is none.
+    strange: whether that is because it is no number at all, such as text.
     """
 
     value: float | None
     seconds: float
     error: Exception | None = None
     problem: str = ""
+    strange: bool = False
+
+    @property
+    def mistake(self) -> Exception | None:
+        """What the caller should hear of if all trials end like this."""
+        return ArgumentError(f"the objective returned no result: {self.problem}") if self.strange else self.error
 
 
 Evaluate: TypeAlias = Callable[[Config], Outcome]
@@ -44,7 +52,8 @@ def evaluated(objective: Objective, catch: Caught, config: Config) -> Outcome:
     try:
         return Outcome(number(value), seconds)
     except ValueError as error:
-        return Outcome(None, seconds, problem=str(error))
+        strange = isinstance(value, (str, bytes)) or not hasattr(value, "__float__")
+        return Outcome(None, seconds, problem=str(error), strange=strange)
 
 
 def at_once(n_jobs: int | None) -> int:

@@ -194,7 +194,7 @@ def _loop(optimizer: Optimizer, objective: Objective, limit: Limit, run: _Run, r
             for config, outcome in zip(batch, each(evaluate, batch), strict=True):
                 trial = _told(optimizer, config, outcome)
                 record(trial, outcome.seconds)
-                raised = [] if outcome.error is None else [*raised, outcome.error]
+                raised = [] if (error := outcome.mistake) is None else [*raised, error]
                 if _is_hopeless(raised, len(optimizer.trials), limit.trials):
                     raise raised[-1]
                 if bar is not None:

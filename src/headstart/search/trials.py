@@ -54,10 +54,12 @@ class BestTrial:
 
     @property
     def best_config(self) -> Config:
+        """The configuration of the best trial."""
         return self.best_trial.config
 
     @property
     def best_value(self) -> float:
+        """The value of the best trial."""
         value = self.best_trial.value
         assert value is not None
         return value

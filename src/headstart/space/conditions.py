@@ -9,6 +9,7 @@ from graphlib import CycleError, TopologicalSorter
 import numpy as np
 
 from headstart._support.types import Array, Mask, Scalar
+from headstart._support.wording import closest
 from headstart.errors import SpaceError
 from headstart.space.numeric import Float
 from headstart.space.parameters import Categorical, Parameter
@@ -30,7 +31,8 @@ class Conditions:
         for name, parameter in self.parameters.items():
             for parent in parameter.conditions:
                 if parent not in self.parameters:
-                    raise SpaceError(f"{name!r} depends on {parent!r}, which is not a parameter of this space")
+                    hint = closest(parent, list(self.parameters))
+                    raise SpaceError(f"{name!r} depends on {parent!r}, which is not a parameter of this space{hint}")
         try:
             graph = {name: parameter.conditions for name, parameter in self.parameters.items()}
             return list(TopologicalSorter(graph).static_order())

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from headstart._support.types import Array, Mask
+from headstart._support.wording import closest
 from headstart.errors import SpaceError
 from headstart.space.numeric import Float, Int
 from headstart.space.parameters import Categorical, Parameter
@@ -53,14 +54,21 @@ def _mapped_columns(configs: Mapping[str, Any], names: Sequence[str]) -> tuple[C
     return columns, lengths.pop()
 
 
+def row_label(name: str, row: int, n: int) -> str:
+    """How an error names one of n rows; a single configuration needs no number."""
+    return "the configuration" if n == 1 and name == "configuration" else f"{name} {row}"
+
+
 def _listed_columns(configs: list[Any], names: Sequence[str]) -> tuple[Columns, int]:
     if not all(issubclass(kind, Mapping) for kind in set(map(type, configs))):
         row = next(i for i, config in enumerate(configs) if not isinstance(config, Mapping))
-        raise SpaceError(f"configuration {row} must be a dictionary, but got {configs[row]!r}")
+        where = row_label("configuration", row, len(configs))
+        raise SpaceError(f"{where} must be a dictionary, but got {configs[row]!r}")
     if unknown := set().union(*configs) - set(names):
         row = next(i for i, config in enumerate(configs) if not unknown.isdisjoint(config))
         name = next(name for name in configs[row] if name in unknown)
-        raise SpaceError(f"configuration {row}: unknown parameter {name!r}; the parameters are {', '.join(names)}")
+        hint = closest(name, names) or f"; the parameters are {', '.join(names)}"
+        raise SpaceError(f"{row_label('configuration', row, len(configs))}: unknown parameter {name!r}{hint}")
     return {name: [config.get(name) for config in configs] for name in names}, len(configs)
 
 

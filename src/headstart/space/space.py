@@ -26,7 +26,7 @@ from headstart._support.wording import counted
 from headstart.errors import ArgumentError, SpaceError
 from headstart.space.conditions import Conditions
 from headstart.space.parameters import Categorical, Parameter, parameter_from_json
-from headstart.space.parsing import as_columns, cell_of, parse_column
+from headstart.space.parsing import as_columns, cell_of, parse_column, row_label
 from headstart.space.shorthand import as_parameter
 
 if TYPE_CHECKING:
@@ -106,6 +106,9 @@ class Space(Mapping[str, Parameter]):
         tail = f" {self._condition_text(name)}" if parameter.conditions else ""
         return f"{type(parameter).__name__} {parameter.describe()}{tail}"
 
+    def _lacking(self, name: str) -> str:
+        return f"is missing, but it is active {self._condition_text(name)}" if self[name].conditions else "is missing"
+
     def _condition_text(self, name: str) -> str:
         conditions = (
             f"{parent}={values[0]!r}" if len(values) == 1 else f"{parent} in {list(values)}"
@@ -156,9 +159,9 @@ class Space(Mapping[str, Parameter]):
         """
         V, surplus = self.parse(configs)
         for name, rows in surplus.items():
+            where = row_label("configuration", int(np.flatnonzero(rows)[0]), len(V))
             raise SpaceError(
-                f"configuration {np.flatnonzero(rows)[0]}: {name!r} has a value, but it is only active "
-                f"{self._condition_text(name)}",
+                f"{where}: {name!r} has a value, but it is only active {self._condition_text(name)}",
                 "leave it out",
             )
         return V
@@ -182,7 +185,7 @@ class Space(Mapping[str, Parameter]):
             for bad in (active & missing, active & outside):
                 if bad.any():
                     row = int(np.flatnonzero(bad)[0])
-                    text = "is missing" if missing[row] else _misfit(parameter, cell_of(column, row))
+                    text = self._lacking(name) if missing[row] else _misfit(parameter, cell_of(column, row))
                     problems.append((row, f"{name!r} {text}", int(bad.sum())))
             if (given := ~active & ~missing).any():
                 surplus[name] = given
@@ -191,7 +194,7 @@ class Space(Mapping[str, Parameter]):
             row, text, _ = min(problems)
             more = sum(count for *_, count in problems) - 1
             tail = f" (and {more:,} more values that do not fit)" if more else ""
-            raise SpaceError(f"{row_name} {first + row}: {text}{tail}")
+            raise SpaceError(f"{row_label(row_name, first + row, n)}: {text}{tail}")
         return V, surplus
 
     def checked(self, V: Array, *, row_name: str = "configuration") -> Array:

@@ -99,7 +99,8 @@ class Evidence:
             return f"does not get even in {most} trials"
         if number >= most and not self.estimated:
             return f"only gets by trying all {most} configurations"
-        interval = "" if low == high else f" ({low:.0f}–{self._count(high)})"
+        upper = self._count(high)
+        interval = "" if low == high else f" ({low:.0f}{'–' if upper.isdigit() else ' to '}{upper})"
         return f"is after {number:.0f} trials{interval}"
 
     def _count(self, number: float) -> str:

@@ -71,7 +71,10 @@ def evidence(
     n = int(min(N, history.space.size)) if n is None else number_of(n, history.space)
     methods = [methods] if isinstance(methods, str) else methods
     if len(history) < 3:
-        raise ArgumentError(f"leaving one task out needs at least 3 tasks, but the history has {len(history)}")
+        raise ArgumentError(
+            f"leaving one task out needs at least 3 tasks, but the history has {len(history)}",
+            "add runs on other data sets (learning a start without this check needs only one)",
+        )
     if not methods:
         raise ArgumentError("methods is empty", "name at least one method")
     names = [strategy_name(method) for method in methods]

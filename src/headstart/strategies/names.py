@@ -42,7 +42,9 @@ def resolve_strategy(init: Any, *, history: bool = True, seed: int | None = None
         return Random(seed)
     if init not in STRATEGIES:
         names = sorted(STRATEGIES)
-        raise ArgumentError(f"there is no strategy {init!r}{closest(init, names)} (choose from: {', '.join(names)})")
+        raise ArgumentError(
+            f"there is no strategy {init!r}{closest(init, names, 0.6)} (choose from: {', '.join(names)})"
+        )
     if not history:
         raise ArgumentError(
             f"init={init!r} learns from past runs", "pass a history with {history}, or use {init}'random'"

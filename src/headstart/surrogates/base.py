@@ -12,6 +12,7 @@ from typing import Protocol
 import numpy as np
 
 from headstart._support.types import Array
+from headstart._support.wording import closest
 from headstart.errors import ArgumentError
 from headstart.gp import Prediction
 from headstart.history import Features
@@ -34,7 +35,8 @@ class Acquisition:
 
     def __post_init__(self) -> None:
         if self.name not in self.NAMES:
-            raise ArgumentError(f"acquisition must be one of {', '.join(self.NAMES)}, but got {self.name!r}")
+            hint = closest(self.name, self.NAMES, 0.6)
+            raise ArgumentError(f"acquisition must be one of {', '.join(self.NAMES)}, but got {self.name!r}{hint}")
 
     def __call__(self, mean: Array, std: Array, best: float | Array) -> Array:
         """The score to maximise. EI is computed as its logarithm, which has the same maximum and never underflows."""

@@ -210,7 +210,8 @@ class Account:
         if not self.better:
             return text + f", the best of all {self.trials} complete trials."
         number, value = self.best
-        text += f"; {self.better} of {self.trials} complete trials were better"
+        verb = "was" if self.better == 1 else "were"
+        text += f"; {self.better} of {self.trials} complete trials {verb} better"
         return text + f". The best of all is trial {number} with {value:.6g}."
 
     def to_json(self) -> dict[str, Any]:

@@ -7,7 +7,6 @@ import csv
 import io
 import json
 import os
-import re
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -25,7 +24,7 @@ from headstart._support.files import existing, replacing
 from headstart._support.wording import counted, some
 from headstart.errors import FormatError, HistoryError
 from headstart.history.evaluations import Evaluations
-from headstart.history.formats.frames import Source, to_frame
+from headstart.history.formats.frames import Source, as_saved, to_frame
 from headstart.history.formats.numbers import has_decimal_commas, without_decimal_commas, without_thousands
 from headstart.history.formats.steps import read_table
 from headstart.history.formats.tidying import is_rare
@@ -66,11 +65,9 @@ def read_csv(
     text = _renamed(_read_text(existing(path)), how.rename or {})
     how = replace(how, rename=None)
     space = None if how.space is None else as_space(how.space)
-    given, how = how, _as_saved(text, replace(how, space=space))
-    notes = list(text.notes)
-    if how.columns != given.columns:
-        extra = ", ".join(name for role, name in how.columns.items() if role not in given.columns)
-        notes.append(f"read the last columns as History.save writes them: {extra}")
+    counts = text.columns["count"].cells if "count" in text.columns else ()
+    how, saved = as_saved(replace(how, space=space), list(text.columns), counts)
+    notes = [*text.notes, *saved]
     if text.nameless:
         notes.append(f"skipped {counted(text.nameless, 'column')} without a name")
     if not text.complete:
@@ -209,19 +206,6 @@ def _plain(text: Text, how: Reading) -> tuple[Text, list[str]]:
         return text, []
     what = "a comma is the decimal mark" if commas else f"read thousands such as 1,000 as numbers in {some(grouped)}"
     return replace(text, columns={**text.columns, **plain}), [what]
-
-
-def _as_saved(text: Text, how: Reading) -> Reading:
-    """The same options, with the columns of counts and costs if `History.save` wrote them and no option names them."""
-    header = list(text.columns)
-    for extra in (["count"], ["count", "cost"]):
-        if header[:1] == ["task"] and header[-1 - len(extra) :] == ["value", *extra]:
-            whole = all(re.fullmatch("[1-9][0-9]*", cell) for cell in text.columns["count"].cells)
-            settled = {*how.ignore, *(how.space or ()), *how.columns}
-            free: dict[str, Any] = {name: name for name in extra if name not in settled}
-            same = (how.task, how.value) == ("task", "value")
-            return replace(how, **free) if same and whole else how
-    return how
 
 
 # -- parsing -------------------------------------------------------------------------------------------------

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from headstart._support.direction import direction_in, turned
+from headstart._support.direction import OPPOSITE, direction_in, turned
+from headstart._support.log import log
 from headstart._support.types import Array, Mask
 from headstart._support.wording import closest, counted, some
 from headstart.errors import ArgumentError, HistoryError
@@ -57,6 +59,8 @@ def read_frame(
     given = None if how.space is None else as_space(how.space)
     frame = reconciled(frame, how, given)
     check_columns(frame, [*how.columns.values(), *(given if given is not None else how.ignore)], how, source)
+    how, more = as_saved(replace(how, space=given), list(frame.columns), frame.get("count", ()))
+    notes = [*notes, *more]
     _check_names(frame, given)
     if given is None and (wide := len(_unnamed(frame, how))) > WIDEST:
         raise ArgumentError(
@@ -96,6 +100,21 @@ def read_frame(
     )
 
 
+def as_saved(how: Reading, header: Sequence[Any], counts: Iterable[Any]) -> tuple[Reading, list[str]]:
+    """The same options with the last columns of `to_frame`, counts and costs, if no option names them; and a note.
+
+    counts: what the column of counts holds, if there is one.
+    """
+    for extra in (["count"], ["count", "cost"]):
+        if list(header[:1]) == [how.task] and list(header[-1 - len(extra) :]) == [how.value, *extra]:
+            settled = {*how.ignore, *(how.space or ()), *how.columns, *how.columns.values()}
+            free: dict[str, Any] = {name: name for name in extra if name not in settled}
+            sure = "cost" in extra or (how.task, how.value) == ("task", "value")  # one column alone may be anything
+            if free and sure and all(re.fullmatch("[1-9][0-9]*", str(count)) for count in counts):
+                return replace(how, **free), [f"read the last columns as History.save writes them: {', '.join(free)}"]
+    return how, []
+
+
 def reconciled(frame: Any, how: Reading, space: Space | None) -> Any:
     """The table with new names of columns, and with columns for parameters of the space that it lacks."""
     if not isinstance(frame, pd.DataFrame) or not (how.rename or how.fill):
@@ -110,9 +129,12 @@ def reconciled(frame: Any, how: Reading, space: Space | None) -> Any:
 
 def _direction(how: Reading) -> str:
     """The direction of the results: as given, or else inferred from the name of their column."""
-    if how.direction is not None:
-        return how.direction
     found = direction_in(how.value)
+    if how.direction is not None:
+        if found == OPPOSITE[how.direction]:
+            better = "lower" if how.direction == "minimize" else "higher"
+            log.warning("%s results in %r count as better, as given, but its name says the opposite", better, how.value)
+        return how.direction
     if found == "unclear":
         raise HistoryError(
             f"the column {how.value!r} does not say whether lower or higher results are better",

@@ -2,7 +2,7 @@
 // table behind it. Names are data: they only ever become text nodes and attributes, never markup.
 
 const content = JSON.parse(document.getElementById("data").textContent);
-const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b58900", "#56b4e9"];
+const COLOURS = [1, 2, 3, 4, 5, 6].map(i => `var(--line${i})`), GREY = "var(--grey)";  // both themes are in the style sheet
 const SIZE = 12;  // of every text in a chart, in pixels; as in the style sheet
 
 const $ = id => document.getElementById(id);
@@ -27,15 +27,23 @@ const words = config => Object.entries(config).filter(([, v]) => v !== null).map
 const isDark = () => matchMedia("(prefers-color-scheme: dark)").matches && !printing;
 
 const pen = document.createElement("canvas").getContext("2d");
-const wide = (text, bold = false) => {
-  pen.font = `${bold ? "bold " : ""}${SIZE}px system-ui, sans-serif`;
+const wide = text => {
+  pen.font = `${SIZE}px system-ui, sans-serif`;
   return pen.measureText(text).width;
 };
-const fitted = (text, room, bold = false) => {
-  if (wide(text, bold) <= room) return text;
+const fitted = (text, room) => {
+  if (wide(text) <= room) return text;
   let kept = text;
-  while (kept.length > 1 && wide(kept + "…", bold) > room) kept = kept.slice(0, -1);
+  while (kept.length > 1 && wide(kept + "…") > room) kept = kept.slice(0, -1);
   return kept + "…";
+};
+// As many of the parts as there is room for, none of them cut in two.
+const fittedParts = (first, parts, room) => {
+  for (let n = parts.length; n > 0; n--) {
+    const text = first + parts.slice(0, n).join(", ") + (n < parts.length ? ", …" : "");
+    if (wide(text) <= room) return text;
+  }
+  return fitted(first + parts.join(", "), room);
 };
 
 // -- the page's parts -----------------------------------------------------------------------------------------
@@ -261,7 +269,7 @@ const slicePicture = (slice, yTitle, points, low, high) => (svg, width) => {
   const x = slice.choices ? (from, to) => bands(slice.choices, from, to)
     : slice.log ? (from, to) => logarithmic(slice.x[0], slice.x.at(-1), from, to, 46)
     : (from, to) => linear(slice.x[0], slice.x.at(-1), from, to, 56);
-  const {X, Y} = axes(svg, width, height, {x, y, yTitle});
+  const {X, Y, left, top, bottom} = axes(svg, width, height, {x, y, yTitle});
   const place = v => X(slice.choices ? slice.choices.indexOf(String(v)) : v), clip = v => Y(Math.max(low, Math.min(high, v)));
   if (slice.choices) slice.choices.forEach((choice, i) => {
     shape("rect", {x: X(i) - 9, width: 18, y: clip(slice.high[i]), height: Math.max(2, clip(slice.low[i]) - clip(slice.high[i])), fill: COLOURS[0], opacity: .25}, svg);
@@ -271,7 +279,7 @@ const slicePicture = (slice, yTitle, points, low, high) => (svg, width) => {
     band(svg, slice.x.map(X), slice.low.map(clip), slice.high.map(clip), COLOURS[0]);
     line(svg, slice.x.map(X), slice.mean.map(clip), COLOURS[0]);
   }
-  points(svg, place, clip);
+  points(svg, place, clip, [left, top, width - 8, bottom]);
   return height;
 };
 const sliceTable = slice => () => [[slice.name, "mean", "low", "high"],

@@ -14,7 +14,7 @@ const drawAnswer = () => {
   element("p", verdict.headline, box, "answer");
   if (verdict.worse.length) {
     const text = verdict.worse.map(([task, by]) => `${task} (by ${by.toFixed(3)})`);
-    element("p", `Not on ${verdict.worse.length} of ${verdict.tested} tasks, where the start did worse than random search: ` +
+    element("p", `On ${verdict.worse.length} of ${verdict.tested} tasks, the start did worse than random search: ` +
             text.slice(0, 8).join(", ") + (text.length > 8 ? ", …" : "."), box, "not");
     if (text.length > 8) {
       const more = element("details", undefined, box);
@@ -37,7 +37,7 @@ const drawEvidence = () => {
     "others. The curves show the distance of the best configuration so far to the best known one: 0 is the best of a task, " +
     "1 the worst. Bands: 95 % bootstrap intervals over tasks.");
   const curves = content.evidence.map((curve, i) => ({...curve, random: curve.method === "random",
-    colour: curve.method === "random" ? "#808a96" : COLOURS[i % COLOURS.length]}));
+    colour: curve.method === "random" ? GREY : COLOURS[i % COLOURS.length]}));
   legend(box, curves.map(curve => [methodName(curve.method), curve.colour, curve.random]));
   const n = curves[0].trials.length, high = Math.max(...curves.flatMap(curve => curve.high)) * 1.04;
   const label = `Mean distance to the best after 1 to ${n} trials: ` +
@@ -45,7 +45,7 @@ const drawEvidence = () => {
   chart(box, "evidence", label, () => [["trials", ...curves.map(curve => methodName(curve.method))],
     curves[0].trials.map((t, k) => [String(t), ...curves.map(c => `${c.adtm[k].toFixed(3)} (${c.low[k].toFixed(3)} to ${c.high[k].toFixed(3)})`)])],
   (svg, width) => {
-    const height = width < 600 ? 300 : 380;
+    const height = width < 600 || printing ? 300 : 380;
     const {X, Y} = axes(svg, width, height, {x: (a, b) => linear(n > 1 ? 1 : .5, Math.max(n, 1.5), a, b, 40, true),
       y: (a, b) => linear(0, high, a, b, 44), xTitle: "trials", yTitle: "distance to the best"});
     for (const curve of curves) {
@@ -65,21 +65,21 @@ const drawTime = () => {
   if (!time) return;
   const box = section("What it is worth in time", `${time.says} The curves show the mean distance to the best over the time that ` +
     "the trials took, 1 before the first one has ended. The start ends where its line does. Both axes are logarithmic.");
-  legend(box, [["start that knows the cost", COLOURS[0]], ["random search", "#808a96", true]]);
+  legend(box, [["start that knows the cost", COLOURS[0]], ["random search", GREY, true]]);
   const until = time.times.filter(t => t <= time.after * 1.0001).length, low = time.times[0], end = time.times.at(-1);
   const least = Math.max(1e-3, Math.min(time.level, ...time.random) / 1.5);  // a logarithm has no 0
   chart(box, "time", time.says, () => [[time.unit, "start", "random search"], time.times.map((t, k) =>
     [short(t), k < until ? time.start[k].toFixed(3) : null, time.random[k].toFixed(3)])],
   (svg, width) => {
-    const height = width < 600 ? 300 : 380;
+    const height = width < 600 || printing ? 300 : 380;
     const {X, Y, bottom} = axes(svg, width, height, {x: (a, b) => logarithmic(low, end, a, b, 60),
       y: (a, b) => logarithmic(least, 1, a, b, 44), xTitle: time.unit, yTitle: "distance to the best"});
     const heightOf = y => Y(Math.max(y, least));
     const xs = time.times.map(X), level = heightOf(time.level), there = time.catches_up ?? end;
-    line(svg, xs, time.random.map(heightOf), "#808a96", {"stroke-dasharray": "5 4"});
+    line(svg, xs, time.random.map(heightOf), GREY, {"stroke-dasharray": "5 4"});
     line(svg, [...xs.slice(0, until), X(time.after)], [...time.start.slice(0, until).map(heightOf), level], COLOURS[0]);
     line(svg, [X(time.after), X(there)], [level, level], "var(--mark)", {"stroke-width": 1.6, "stroke-dasharray": "2 4"});
-    for (const [at, colour, who] of [[time.after, COLOURS[0], "start"], [time.catches_up, "#808a96", "random search"]]) {
+    for (const [at, colour, who] of [[time.after, COLOURS[0], "start"], [time.catches_up, GREY, "random search"]]) {
       if (at === null) continue;
       line(svg, [X(at), X(at)], [level, bottom], "var(--mark)", {"stroke-width": 1.2, "stroke-dasharray": "2 4"});
       hint(shape("circle", {cx: X(at), cy: level, r: 5, fill: colour, stroke: "var(--card)"}, svg),
@@ -131,8 +131,7 @@ const colourAt = share => {
 };
 const colourKey = (parent, from, to) => {
   const row = element("p", `${from} `, parent, "key"), shares = [0, .1, .2, .35, .5, .75, 1];
-  const boxes = shares.map(() => element("span", undefined, row, "box"));
-  boxes.forEach(box => { box.style.cssText = "display:inline-block;width:20px;height:12px;vertical-align:middle;border:1px solid var(--line);padding:0;margin:0;border-radius:0"; });
+  const scale = element("span", undefined, row, "scale"), boxes = shares.map(() => element("span", undefined, scale));
   row.append(` ${to}`);
   pictures.push(() => boxes.forEach((box, i) => { box.style.background = colourAt(shares[i]); }));
 };
@@ -201,7 +200,7 @@ const drawMap = () => {
     const numbered = labels.flatMap((label, k) => label.number ? [`${label.number} ${tasks[order[k]].task}`] : []);
     order.forEach((i, k) => {
       const task = tasks[i], [x, y] = points[k], at = labels[k], big = i === chosen ? 9 : 5.5;
-      if (at.far) shape("line", {class: "grid", x1: x, y1: y, x2: at.x, y2: at.y}, svg);
+      if (at.far) shape("line", {class: "leader", x1: x, y1: y, x2: at.x, y2: at.y}, svg);
       const style = {fill: colourAt(task.reached / most), stroke: task.worse ? "var(--bad)" : "var(--soft)", "stroke-width": i === chosen ? 3.5 : task.worse ? 2.8 : 1};
       const point = task.outlier ? shape("path", {d: `M${x} ${y - big - 2}L${x + big + 2} ${y}L${x} ${y + big + 2}L${x - big - 2} ${y}Z`, ...style}, svg)
         : shape("circle", {cx: x, cy: y, r: big, ...style}, svg);
@@ -245,10 +244,13 @@ const drawHeat = () => {
   colourKey(box, "0, the best of a task", "1, the worst");
   const label = `Heat map of the losses of ${rows.length} configurations on ${heat.tasks.length} tasks`;
   const name = (row, narrow) => row.start ? (narrow ? `start ${row.start}` : `start ${row.start}: ${words(row.config)}`) : (narrow ? String(rows.indexOf(row) + 1) : words(row.config));
+  const rank = content.slices.map(slice => slice.name);  // the parameters that matter most come first
+  const brief = config => Object.entries(config).filter(([, v]) => v !== null).sort(([a], [b]) => rank.indexOf(a) - rank.indexOf(b))
+    .map(([k, v]) => `${k} ${typeof v === "number" ? Number(v.toPrecision(3)) : v}`);
   const figure = chart(box, "heat", label, () => [["configuration", ...heat.tasks], rows.map(row =>
     [name(row, false), ...row.loss.map((loss, j) => loss.toFixed(2) + (row.measured[j] ? "" : " (predicted)"))])],
   (svg, width) => {
-    const narrow = width < 640, left = narrow ? 68 : 270, step = 16, cell = (width - left - 4) / heat.tasks.length;
+    const narrow = width < 640, left = narrow ? 68 : width < 900 ? 290 : 340, step = printing ? 12 : 16, cell = (width - left - 4) / heat.tasks.length;
     const names = heat.tasks.map(task => cut(task, 18)), labelled = cell >= 13;
     const top = labelled ? Math.ceil(Math.max(...names.map(wide))) + 12 : 24, height = top + step * rows.length + 6;
     const canvas = document.createElement("canvas"), scale = 3;
@@ -263,7 +265,8 @@ const drawHeat = () => {
     rows.forEach((row, i) => {
       const y = top + i * step;
       if (row.start) shape("rect", {class: "start", x: left - 1, y: y - .5, width: width - left - 2, height: step, fill: "none", stroke: "var(--mark)", "stroke-width": row.start - 1 === picked ? 3.5 : 1.6}, svg);
-      shape("text", {class: row.start ? "rowname mark" : "rowname", x: left - 6, y: y + 12, "text-anchor": "end"}, svg, fitted(name(row, narrow), left - 10, Boolean(row.start)));
+      shape("text", {class: row.start ? "rowname mark" : "rowname", x: left - 6, y: y + step - (printing ? 2 : 4), "text-anchor": "end"}, svg,
+        narrow ? name(row, true) : fittedParts(row.start ? `start ${row.start}: ` : "", brief(row.config), left - 10));
     });
     if (labelled) names.forEach((text, j) => {
       const x = left + (j + .5) * cell + 4;
@@ -285,6 +288,20 @@ const drawHeat = () => {
 };
 
 // -- the parameters -------------------------------------------------------------------------------------------
+
+// Places for numbered marks: at their points, or next to them where another mark is in the way.
+const apart = (points, [left, top, right, bottom]) => {
+  const placed = [];
+  for (const [x, y] of points) {
+    const tries = [[x, y]];
+    for (const radius of [14, 20, 28, 38, 50])
+      for (const angle of [270, 315, 225, 0, 180, 45, 135, 90])
+        tries.push([x + radius * Math.cos(angle * Math.PI / 180), y + radius * Math.sin(angle * Math.PI / 180)]);
+    const inside = ([a, b], k) => k === 0 || (a >= left + 8 && a <= right - 8 && b >= top + 8 && b <= bottom - 8);
+    placed.push(tries.find((at, k) => inside(at, k) && placed.every(([a, b]) => Math.hypot(at[0] - a, at[1] - b) >= 13)) ?? [x, y]);
+  }
+  return placed;
+};
 
 const drawParameters = () => {
   const box = section("Which parameters matter, and where", "Importance: the share of the variance within a task that a " +
@@ -310,14 +327,25 @@ const drawParameters = () => {
     const one = element("div", undefined, many);
     element("h3", slice.name, one);
     chart(one, `slice-${k}`, `Loss along ${slice.name}; the start uses ${slice.start.map(p => short(p.x)).join(", ") || "nothing"}`, sliceTable(slice),
-      slicePicture(slice, "loss", (svg, X, Y) => slice.start.forEach(p => {
-        const same = slice.choices ? slice.start.filter(other => other.x === p.x) : [p];  // side by side on one choice
-        const aside = (same.indexOf(p) - (same.length - 1) / 2) * Math.min(17, 84 / same.length), x = X(p.x) + aside;
-        const chosen = p.i - 1 === picked, mark = shape("g", {class: "mark"}, svg);
-        shape("circle", {cx: x, cy: Y(p.y), r: chosen ? 11 : 8, fill: "#c24e00", stroke: chosen ? "var(--ink)" : "var(--card)", "stroke-width": chosen ? 2.5 : 1}, mark);
-        shape("text", {class: "inside", x, y: Y(p.y) + 3.5, "text-anchor": "middle"}, mark, String(p.i));
-        hint(mark, `start ${p.i}: ${slice.name} = ${short(p.x)}\nexpected loss ${p.y.toFixed(3)}`);
-      }), 0, high));
+      slicePicture(slice, "loss", (svg, X, Y, frame) => {
+        const points = slice.start.map(p => {
+          const same = slice.choices ? slice.start.filter(other => other.x === p.x) : [p];  // side by side on one choice
+          return [X(p.x) + (same.indexOf(p) - (same.length - 1) / 2) * Math.min(17, 84 / same.length), Y(p.y)];
+        });
+        const places = apart(points, frame);
+        places.forEach(([x, y], k) => {
+          const [px, py] = points[k];
+          if (Math.hypot(x - px, y - py) < 4) return;
+          shape("line", {class: "leader", x1: px, y1: py, x2: x, y2: y}, svg);
+          shape("circle", {cx: px, cy: py, r: 2.5, fill: "var(--mark)"}, svg);
+        });
+        slice.start.forEach((p, k) => {
+          const [x, y] = places[k], chosen = p.i - 1 === picked, mark = shape("g", {class: "mark"}, svg);
+          shape("circle", {cx: x, cy: y, r: chosen ? 11 : 8, fill: "#c24e00", stroke: chosen ? "var(--ink)" : "var(--card)", "stroke-width": chosen ? 2.5 : 1}, mark);
+          shape("text", {class: "inside", x, y: y + 3.5, "text-anchor": "middle"}, mark, String(p.i));
+          hint(mark, `start ${p.i}: ${slice.name} = ${short(p.x)}\nexpected loss ${p.y.toFixed(3)}`);
+        });
+      }, 0, high));
     chooseable.push(pictures.at(-1));
   });
 };

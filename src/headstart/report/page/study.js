@@ -1,7 +1,7 @@
 // The page about one study: what its start was worth, which past tasks it follows, what it believes, what comes next.
 
 const ORIGINS = {start: ["start", COLOURS[1]], strategy: ["start", COLOURS[1]], surrogate: ["surrogate", COLOURS[0]],
-                 random: ["spread at random", "#808a96"], "": ["another sampler, or queued", "#808a96"]};
+                 random: ["spread at random", GREY], "": ["another sampler, or queued", GREY]};
 const originOf = trial => trial.start !== null ? ORIGINS.start : ORIGINS[trial.origin] ?? ORIGINS[""];
 const maximised = content.facts.direction === "maximize", metric = content.about.metric || "value";
 const said = value => value === null ? "–" : short(value);
@@ -30,7 +30,7 @@ const drawTrials = () => {
   const bests = known.map(trial => best = best === null ? trial.value : maximised ? Math.max(best, trial.value) : Math.min(best, trial.value));
   chart(box, "trials", `${known.length} results; the best is ${short(content.best.value)}`, () => [["trial", "value", "best so far", "from", "why"],
     known.map((trial, i) => [String(trial.number), short(trial.value), short(bests[i]), originOf(trial)[0], trial.why || "–"])], (svg, width) => {
-    const height = width < 600 ? 280 : 340, values = known.map(trial => trial.value).sort((a, b) => a - b);
+    const height = width < 600 || printing ? 280 : 340, values = known.map(trial => trial.value).sort((a, b) => a - b);
     let [low, high] = [values[0], values.at(-1)];
     const pad = (high - low || Math.abs(high) || 1) * .06;
     const {X, Y} = axes(svg, width, height, {x: (a, b) => linear(0, Math.max(1, ...known.map(t => t.number)), a, b, 40, true),
