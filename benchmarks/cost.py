@@ -123,12 +123,22 @@ def by_optuna(new: New, sampler: optuna.samplers.BaseSampler) -> list[int]:
     tried: list[int] = []
     while goes_on(new, tried):
         asked = study.ask(distributions)
-        distance = ((Z - space.encode_values(space.to_values([asked.params]))) ** 2).sum(axis=1)
+        distance = ((Z - space.encode_values(space.to_values([active(space, asked.params)]))) ** 2).sum(axis=1)
         distance[tried] = np.inf
         tried.append(int(distance.argmin()))
         value = new.value(tried[-1])
         study.tell(asked, state=optuna.trial.TrialState.FAIL) if value is None else study.tell(asked, value)
     return tried
+
+
+def active(space: hs.Space, params: dict[str, Any]) -> dict[str, Any]:
+    """Only the active parameters: Optuna's samplers do not know conditions."""
+    kept: dict[str, Any] = {}
+    for name in space.parents_first:
+        when = space[name].when or {}
+        if all(kept.get(parent) in allowed for parent, allowed in when.items()):
+            kept[name] = params[name]
+    return kept
 
 
 def goes_on(new: New, tried: list[int]) -> bool:

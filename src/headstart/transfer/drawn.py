@@ -193,4 +193,4 @@ def best_of(final: Array, shortest: int) -> Array:
     lengths = np.arange(min(shortest, n), n + 1)
     share = np.diff(np.log(np.append(lengths, n + 1)))
     best = [int(final[:length].argmin()) for length in lengths]
-    return np.bincount(best, weights=share / share.sum(), minlength=n)
+    return np.asarray(np.bincount(best, weights=share / share.sum(), minlength=n), dtype=float)

@@ -132,8 +132,8 @@ def learn_stopping(history: History, rate: float, *, rng: np.random.Generator) -
     both = [[later for later, _ in cases], [first for _, first in cases]]
     seed = int(rng.integers(2**31))
     models = [_fitted(some, seed) for some in both]
-    unseen = [_unseen(some, seed) for some in both]
-    if any(model is None for model in models) or any(chances is None for chances in unseen):
+    unseen = [chances for some in both if (chances := _unseen(some, seed)) is not None]
+    if any(model is None for model in models) or len(unseen) < len(both):
         return None
     limits = [list(map(_limits, *pair)) for pair in zip(both, unseen, strict=True)]
     judged = []
