@@ -2,9 +2,11 @@
 
 python benchmarks/cost.py                               the table of benchmarks/README.md
 python benchmarks/cost.py --tables hpobench_mlp --tasks 4
+python benchmarks/cost.py --tables adaboost svm lightgbm-regression --tasks 6
 
-On the tables of the suite that have seconds (../shared/suite, not part of this repository). Each data set is left out
-in turn; of every other one, a search knows at most 100 rows with their seconds. It may try the rows of the new one, and
+On the tables of the suite that have seconds (../shared/suite, not part of this repository), and on histories that ship
+with the package. Each data set is left out in turn; of every other one, a search knows the rows with their seconds, at
+most 100 of a table. It may try the rows of the new one, and
 a trial takes the seconds that the table gives. The budget is that of an average row times --budget. Regret is the
 distance to the data set's best, scaled to [0, 1] as in the judge of the suite; a trial counts when it has ended, and
 before the first one regret is 1. Only the seconds of trials count, not those of choosing them. Finished searches are
@@ -17,6 +19,7 @@ from __future__ import annotations
 import argparse
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from zlib import crc32
 
@@ -28,6 +31,13 @@ import headstart as hs
 from suite import SUITE, judge
 
 TABLES = ("text_pipelines", "hpobench_mlp", "quantile_deepar")
+LIBRARY = (
+    "adaboost",
+    "svm",
+    "lightgbm-regression",
+    "hist-gradient-boosting-regression",
+    "random-forest-classification",
+)
 METHODS = ("auto, cost", "auto", "TPE", "GPSampler", "random")
 MARKS = (0.025, 0.05, 0.1, 0.2, 0.4, 0.7, 1.0)  # of the budget
 TIMES = np.arange(1, 401) / 400  # of the budget
@@ -36,32 +46,66 @@ RANDOM = 50  # repetitions of random search
 
 
 class New:
-    """A left-out data set."""
+    """A left-out data set. history: the others."""
 
-    def __init__(self, table: Any, name: str, budget: float) -> None:
-        rows = table.new[name].dropna(subset=["seconds"]).reset_index(drop=True)
-        self.table, self.name = table, name
-        self.configs = table.configs(rows)
-        self.places = {json.dumps(config, sort_keys=True): i for i, config in enumerate(self.configs)}
-        self.losses, self.seconds = rows.value.to_numpy(float), rows.seconds.to_numpy(float)
-        self.regrets = judge().scores(table, self.losses)
-        self.budget = budget * float(self.seconds.mean())
+    def __init__(self, name: str, space: hs.Space, configs: list[Any], budget: float) -> None:
+        self.name, self.space, self.configs, self.trials = name, space, configs, budget
+        self.places = {json.dumps(config, sort_keys=True): i for i, config in enumerate(configs)}
+
+    def measured(self, losses: np.ndarray, seconds: np.ndarray, clip: float) -> None:
+        self.losses, self.seconds = losses, seconds
+        self.regrets = judge().scores(SimpleNamespace(clip=clip), losses)
+        self.budget = self.trials * float(seconds.mean())
 
     def history(self) -> hs.History:
-        others = [self.table.past[other] for other in self.table.train if other != self.name]
-        rows = pd.concat(others, ignore_index=True).astype({"dataset": str})
-        columns = ["dataset", *self.table.columns, "value", "seconds"]
-        return hs.History.from_frame(rows[columns], self.table.space(hs), task="dataset", cost="seconds")
+        raise NotImplementedError
 
     def value(self, i: int) -> float | None:
         return float(self.losses[i]) if np.isfinite(self.losses[i]) else None
 
 
+class OfTable(New):
+    def __init__(self, table: Any, name: str, budget: float) -> None:
+        rows = table.new[name].dropna(subset=["seconds"]).reset_index(drop=True)
+        super().__init__(name, table.space(hs), table.configs(rows), budget)
+        self.table = table
+        self.measured(rows.value.to_numpy(float), rows.seconds.to_numpy(float), table.clip)
+
+    def history(self) -> hs.History:
+        others = [self.table.past[other] for other in self.table.train if other != self.name]
+        rows = pd.concat(others, ignore_index=True).astype({"dataset": str})
+        columns = ["dataset", *self.table.columns, "value", "seconds"]
+        return hs.History.from_frame(rows[columns], self.space, task="dataset", cost="seconds")
+
+
+class OfHistory(New):
+    def __init__(self, history: hs.History, name: str, budget: float) -> None:
+        task = history[name]
+        assert task.costs is not None
+        configs = history.space.from_values(history.V[task.rows])
+        super().__init__(name, history.space, configs, budget)
+        self.whole = history
+        self.measured(task.losses, np.maximum(task.costs, task.costs[task.costs > 0].min()), 1.0)
+
+    def history(self) -> hs.History:
+        return self.whole.drop(self.name)
+
+
+def news_of(name: str, budget: float, tasks: int) -> list[New]:
+    """Data sets of a table or a history, spread evenly."""
+    if name in TABLES:
+        table = judge().Table(SUITE / f"{name}.parquet")
+        names, make = list(table.new), lambda task: OfTable(table, task, budget)
+    else:
+        history = hs.library.load(name)
+        names, make = history.tasks, lambda task: OfHistory(history, task, budget)
+    some = min(tasks or len(names), len(names))
+    return [make(names[i]) for i in np.unique(np.linspace(0, len(names) - 1, some).astype(int))]
+
+
 def headstart(new: New, seed: int, *, cost: bool) -> list[int]:
     paid: dict[str, Any] = {"cost": "seconds", "budget": new.budget} if cost else {}
-    optimizer = hs.Optimizer(
-        new.table.space(hs), new.history(), n_init=N_INIT, candidates=new.configs, seed=seed, **paid
-    )
+    optimizer = hs.Optimizer(new.space, new.history(), n_init=N_INIT, candidates=new.configs, seed=seed, **paid)
     tried: list[int] = []
     while goes_on(new, tried):
         config = optimizer.ask()
@@ -72,19 +116,29 @@ def headstart(new: New, seed: int, *, cost: bool) -> list[int]:
 
 def by_optuna(new: New, sampler: optuna.samplers.BaseSampler) -> list[int]:
     """Optuna searches the whole space; its proposal is moved to the nearest row that was not tried."""
-    space = new.table.space(hs)
+    space = new.space
     distributions = hs.optuna.to_distributions(space)
     Z = space.encode_values(space.to_values(new.configs))
     study = optuna.create_study(sampler=sampler)
     tried: list[int] = []
     while goes_on(new, tried):
         asked = study.ask(distributions)
-        distance = ((Z - space.encode_values(space.to_values([asked.params]))) ** 2).sum(axis=1)
+        distance = ((Z - space.encode_values(space.to_values([active(space, asked.params)]))) ** 2).sum(axis=1)
         distance[tried] = np.inf
         tried.append(int(distance.argmin()))
         value = new.value(tried[-1])
         study.tell(asked, state=optuna.trial.TrialState.FAIL) if value is None else study.tell(asked, value)
     return tried
+
+
+def active(space: hs.Space, params: dict[str, Any]) -> dict[str, Any]:
+    """Only the active parameters: Optuna's samplers do not know conditions."""
+    kept: dict[str, Any] = {}
+    for name in space.parents_first:
+        when = space[name].when or {}
+        if all(kept.get(parent) in allowed for parent, allowed in when.items()):
+            kept[name] = params[name]
+    return kept
 
 
 def goes_on(new: New, tried: list[int]) -> bool:
@@ -118,7 +172,7 @@ def mean_curve(news: list[New], runs: list[list[list[int]]], at: np.ndarray) -> 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--tables", nargs="*", default=TABLES)
+    parser.add_argument("--tables", nargs="*", default=[*TABLES, *LIBRARY], choices=[*TABLES, *hs.library.names()])
     parser.add_argument("--methods", nargs="*", default=METHODS)
     parser.add_argument("--tasks", type=int, default=8, help="data sets of each table, spread evenly (0: all)")
     parser.add_argument("--budget", type=float, default=15.0, help="in average trials")
@@ -127,18 +181,14 @@ def main() -> None:
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     arguments.work.mkdir(parents=True, exist_ok=True)
     for name in arguments.tables:
-        table = judge().Table(SUITE / f"{name}.parquet")
-        names = list(table.new)
-        some = arguments.tasks or len(names)
-        chosen = [names[i] for i in np.unique(np.linspace(0, len(names) - 1, min(some, len(names))).astype(int))]
-        news = [New(table, task, arguments.budget) for task in chosen]
-        found = {method: [kept(arguments, new, method) for new in news] for method in arguments.methods}
+        news = news_of(name, arguments.budget, arguments.tasks)
+        found = {method: [kept(arguments, name, new, method) for new in news] for method in arguments.methods}
         report(name, news, found)
 
 
-def kept(arguments: argparse.Namespace, new: New, method: str) -> list[list[int]]:
+def kept(arguments: argparse.Namespace, table: str, new: New, method: str) -> list[list[int]]:
     """The searches of a method on a data set: from the folder, or made now."""
-    file = arguments.work / f"{new.table.name} {new.name} {method} {arguments.budget:g}.json"
+    file = arguments.work / f"{table} {new.name} {method} {arguments.budget:g}.json"
     if not file.exists():
         file.write_text(json.dumps(searched(new, method, crc32(new.name.encode()))))
     tried: list[list[int]] = json.loads(file.read_text())

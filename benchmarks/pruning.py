@@ -1,13 +1,18 @@
 """Regret over epochs: a pruner that has seen past learning curves, and Optuna's pruners, which have not.
 
-python benchmarks/pruning.py
+python benchmarks/pruning.py                                      random configurations, on TaskSet
+python benchmarks/pruning.py --curves networks                    the same on small networks, trained here
+python benchmarks/pruning.py --sampler HeadstartSampler --trials 10 --tasks 6 --repeats 1
 
-On the learning curves of TaskSet (../shared/suite, not part of this repository): 12 tasks, 1,000 settings of Adam, 51
-checkpoints each. Each task is left out in turn; of every other one, the pruner knows 100 runs. The new task's runs come
-in random order, the same for all pruners, through a real Optuna study, until as many epochs are spent as --trials whole
-runs have. Regret is the distance to the task's best final loss, scaled to [0, 1] as in the judge of the suite; only
-complete runs count. The last column is the share of studies in which a run was stopped that would have been the best of
-those begun, by more than 1 % of the range. Finished studies are kept in --work.
+TaskSet (../shared/suite, not part of this repository): 12 tasks, 1,000 settings of Adam, 51 checkpoints each. The small
+networks (curves_networks.py): 17 data sets, 500 settings, 40 epochs. Each task is left out in turn; of every other one,
+the pruner knows 100 runs. The new task's runs come in random order, the same for all pruners, or as a sampler proposes
+(moved to the nearest run that was not made), through a real Optuna study, until as many epochs are spent as --trials
+whole runs have. Regret is the distance to the task's best final loss, scaled to [0, 1] as in the judge of the suite;
+only complete runs count. "wrong" is the share of studies in which a run was stopped that would have been the best of
+those begun, and in brackets by more than 1 % of the range. "to the same" is the share of the epochs after which the
+regret is that of the best of three of Optuna's pruners (median, Hyperband, Wilcoxon) at the end. Finished studies are
+kept in --work.
 """
 
 from __future__ import annotations
@@ -16,6 +21,7 @@ import argparse
 import json
 import warnings
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -25,58 +31,106 @@ import optuna
 import pandas as pd
 
 import headstart as hs
+from curves_networks import networks
 from suite import SUITE, judge
 
-NAME, LENGTH, PAST = "taskset_adam8p", 51, 100
+NAME, PAST = "taskset_adam8p", 100
 MARKS = (0.1, 0.2, 0.3, 0.5, 0.7, 1.0)  # of the epochs
+SHARES = np.arange(1, 101) / 100
 NOTICEABLE = 0.01
+RIVALS = ("MedianPruner", "HyperbandPruner", "WilcoxonPruner")  # the best of them is what "to the same" refers to
 
-Pruner = Callable[[hs.History], optuna.pruners.BasePruner]
+Pruner = Callable[[hs.History, int], optuna.pruners.BasePruner]
 PRUNERS: dict[str, Pruner] = {
-    "HeadstartPruner, rate 5 %": lambda past: hs.optuna.HeadstartPruner(past, rate=0.05),
-    "HeadstartPruner, rate 10 %": lambda past: hs.optuna.HeadstartPruner(past, rate=0.1),
-    "MedianPruner": lambda past: optuna.pruners.MedianPruner(),
-    "HyperbandPruner": lambda past: optuna.pruners.HyperbandPruner(max_resource=LENGTH),
-    "WilcoxonPruner": lambda past: optuna.pruners.WilcoxonPruner(),
-    "none": lambda past: optuna.pruners.NopPruner(),
+    "HeadstartPruner, rate 10 %": lambda past, length: hs.optuna.HeadstartPruner(past, rate=0.1),
+    "HeadstartPruner, rate 20 %": lambda past, length: hs.optuna.HeadstartPruner(past, rate=0.2),
+    "HeadstartPruner, rate 30 %": lambda past, length: hs.optuna.HeadstartPruner(past, rate=0.3),
+    "MedianPruner": lambda past, length: optuna.pruners.MedianPruner(),
+    "HyperbandPruner": lambda past, length: optuna.pruners.HyperbandPruner(max_resource=length),
+    "WilcoxonPruner": lambda past, length: optuna.pruners.WilcoxonPruner(),
+    "SuccessiveHalvingPruner": lambda past, length: optuna.pruners.SuccessiveHalvingPruner(),
+    "none": lambda past, length: optuna.pruners.NopPruner(),
+}
+Sampler = Callable[[hs.History, int], optuna.samplers.BaseSampler]
+SAMPLERS: dict[str, Sampler] = {
+    "TPESampler": lambda past, seed: optuna.samplers.TPESampler(seed=seed),
+    "HeadstartSampler": lambda past, seed: hs.optuna.HeadstartSampler(past, seed=seed),
 }
 
 
-def table() -> tuple[Any, pd.DataFrame]:
-    """The table of the suite, and its learning curves with one row per step."""
+class Family:
+    """Tasks with the same configurations. curves: of each task, a row for each configuration, NaN where it diverged."""
+
+    def __init__(self, space: hs.Space, configs: list[dict[str, Any]], curves: dict[str, np.ndarray], clip: float):
+        self.space, self.configs, self.curves, self.clip = space, configs, curves, clip
+        self.length = next(iter(curves.values())).shape[1]
+        self.Z = space.encode_values(space.to_values(configs))
+
+    @cache  # noqa: B019
+    def past_of(self, task: str) -> hs.History:
+        rng = np.random.default_rng(crc32(task.encode()))
+        shown = rng.choice(len(self.configs), PAST, replace=False)
+        rows = [
+            {"dataset": other, "step": step, "value": value, **self.configs[i]}
+            for other, losses in self.curves.items()
+            if other != task
+            for i in shown
+            for step, value in enumerate(losses[i])
+        ]
+        return hs.History.from_frame(pd.DataFrame(rows), self.space, task="dataset", step="step")
+
+    def regrets(self, task: str) -> np.ndarray:
+        return np.asarray(judge().scores(self, self.curves[task][:, -1]))
+
+
+def taskset() -> Family:
     found = judge().Table(SUITE / f"{NAME}.parquet")
-    configs = pd.read_parquet(SUITE / f"{NAME}.parquet").drop(columns="value")
-    wide = configs.merge(pd.read_parquet(SUITE / f"{NAME}_curves.parquet"), on=["dataset", "config_id"])
-    keys = ["dataset", "config_id", *found.columns]
-    rows = wide.melt(id_vars=keys, var_name="step", value_name="value")
-    return found, rows.assign(step=rows["step"].str[1:].astype(int))
+    frame = pd.read_parquet(SUITE / f"{NAME}.parquet").sort_values("config_id")
+    wide = pd.read_parquet(SUITE / f"{NAME}_curves.parquet").sort_values("config_id")
+    configs = found.configs(frame[frame["dataset"] == frame["dataset"].iloc[0]])
+    steps = wide.columns.drop(["dataset", "config_id"])
+    curves = {str(name): rows[steps].to_numpy(float) for name, rows in wide.groupby("dataset")}
+    return Family(found.space(hs), configs, curves, found.clip)
 
 
-def past_of(found: Any, rows: pd.DataFrame, task: str) -> hs.History:
-    rng = np.random.default_rng(crc32(task.encode()))
-    shown = rng.choice(rows["config_id"].unique(), PAST, replace=False)
-    others = rows[(rows["dataset"] != task) & rows["config_id"].isin(shown)].drop(columns="config_id")
-    return hs.History.from_frame(others, found.space(hs), task="dataset", step="step")
+FAMILIES: dict[str, Callable[[], Family]] = {
+    "taskset": taskset,
+    "networks": lambda: Family(*networks(Path("build/networks.npz")), clip=0.5),
+}
 
 
-def studied(curves: np.ndarray, order: np.ndarray, pruner: optuna.pruners.BasePruner, epochs: int) -> list[list[int]]:
+class Order:
+    """Which runs a study makes: in random order, or those nearest to what a sampler proposes."""
+
+    def __init__(self, family: Family, rng: np.random.Generator, sampler: optuna.samplers.BaseSampler | None) -> None:
+        self.family, self.sampler = family, sampler
+        self.random = rng.permutation(len(family.configs))
+        self.distributions = hs.optuna.to_distributions(family.space)
+
+    def next(self, study: optuna.Study, done: list[list[int]]) -> tuple[optuna.Trial, int]:
+        if self.sampler is None:
+            return study.ask(), int(self.random[len(done)])
+        trial, space = study.ask(self.distributions), self.family.space
+        distance = ((self.family.Z - space.encode_values(space.to_values([trial.params]))) ** 2).sum(axis=1)
+        distance[[run for run, _ in done]] = np.inf
+        return trial, int(distance.argmin())
+
+
+def studied(curves: np.ndarray, order: Order, pruner: optuna.pruners.BasePruner, epochs: int) -> list[list[int]]:
     """Runs that were begun, and how many epochs of each were made."""
-    study = optuna.create_study(study_name="new", pruner=pruner)
+    sampler = order.sampler or optuna.samplers.RandomSampler(seed=0)
+    study = optuna.create_study(study_name="new", sampler=sampler, pruner=pruner)
     done: list[list[int]] = []
-    spent = 0
-    for run in order:
-        if spent >= epochs:
-            break
-        trial = study.ask({"run": optuna.distributions.IntDistribution(0, len(curves) - 1)})
+    while sum(made for _, made in done) < epochs and len(done) < len(curves):
+        trial, run = order.next(study, done)
         made, stopped = 0, False
         for step, loss in enumerate(curves[run]):
             made = step + 1
             trial.report(float(loss), step)
-            if step < LENGTH - 1 and trial.should_prune():
+            if made < len(curves[run]) and trial.should_prune():
                 stopped = True
                 break
-        spent += made
-        done.append([int(run), made])
+        done.append([run, made])
         final = float(curves[run][-1])
         if stopped:
             study.tell(trial, state=optuna.trial.TrialState.PRUNED)
@@ -87,67 +141,74 @@ def studied(curves: np.ndarray, order: np.ndarray, pruner: optuna.pruners.BasePr
     return done
 
 
-def curve(regrets: np.ndarray, done: list[list[int]], epochs: int) -> np.ndarray:
-    """Regret of the best complete run at each mark; 1 before the first."""
+def curve(regrets: np.ndarray, done: list[list[int]], epochs: int, length: int) -> np.ndarray:
+    """Regret of the best complete run at each share of the epochs; 1 before the first."""
     runs, made = np.array(done).T
-    best = np.minimum.accumulate(np.where(made == LENGTH, regrets[runs], 1.0))
-    ended = np.searchsorted(np.cumsum(made), np.array(MARKS) * epochs, side="right")
+    best = np.minimum.accumulate(np.where(made == length, regrets[runs], 1.0))
+    ended = np.searchsorted(np.cumsum(made), SHARES * epochs, side="right")
     return np.where(ended == 0, 1.0, best[np.maximum(ended, 1) - 1])
 
 
-def was_wrong(regrets: np.ndarray, done: list[list[int]]) -> bool:
+def missed(regrets: np.ndarray, done: list[list[int]], length: int) -> float:
+    """How much better a stopped run would have been than the best complete one."""
     runs, made = np.array(done).T
-    complete = made == LENGTH
-    return bool(regrets[runs].min() < np.min(regrets[runs[complete]], initial=1.0) - NOTICEABLE)
+    return float(np.min(regrets[runs[made == length]], initial=1.0) - regrets[runs].min())
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--curves", default="taskset", choices=list(FAMILIES))
     parser.add_argument("--pruners", nargs="*", default=list(PRUNERS), choices=list(PRUNERS))
-    parser.add_argument("--tasks", type=int, default=6, help="how many to leave out, spread evenly (0: all)")
+    parser.add_argument("--sampler", default="random", choices=["random", *SAMPLERS])
+    parser.add_argument("--tasks", type=int, default=0, help="how many to leave out, spread evenly (0: all)")
     parser.add_argument("--trials", type=int, default=25)
-    parser.add_argument("--repeats", type=int, default=2)
+    parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--work", type=Path, default=Path("build/pruning"), help="where finished studies are kept")
     arguments = parser.parse_args()
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     warnings.filterwarnings("ignore", module="optuna")  # Wilcoxon's does not prune runs that diverged, and says so
     warnings.filterwarnings("ignore", category=optuna.exceptions.ExperimentalWarning)
     arguments.work.mkdir(parents=True, exist_ok=True)
-    found, rows = table()
-    epochs = LENGTH * arguments.trials
-    everything: dict[str, list[tuple[np.ndarray, bool]]] = {name: [] for name in arguments.pruners}
-    names = sorted(rows["dataset"].unique())
+    family = FAMILIES[arguments.curves]()
+    epochs = family.length * arguments.trials
+    found: dict[str, list[tuple[np.ndarray, float]]] = {name: [] for name in arguments.pruners}
+    names = sorted(family.curves)
     some = min(arguments.tasks or len(names), len(names))
-    for task in (names[i] for i in np.linspace(0, len(names) - 1, some).astype(int)):
-        own = rows[rows["dataset"] == task].pivot(index="config_id", columns="step", values="value").to_numpy(float)
-        regrets = judge().scores(found, own[:, -1])
-        pasts: list[hs.History] = []
-        for name in arguments.pruners:
-            file = arguments.work / f"{task} {name} {arguments.trials} {arguments.repeats}.json"
-            if not file.exists():
-                pasts = pasts or [past_of(found, rows, task)]
-                pruner = PRUNERS[name](pasts[0])
-                orders = [np.random.default_rng([r, crc32(task.encode())]) for r in range(arguments.repeats)]
-                done = [studied(own, rng.permutation(len(own)), pruner, epochs) for rng in orders]
-                file.write_text(json.dumps(done))
-            for run in json.loads(file.read_text()):
-                everything[name].append((curve(regrets, run, epochs), was_wrong(regrets, run)))
-    print(f"\n| epochs, of {epochs:,} | {' | '.join(f'{mark:g}' for mark in MARKS)} | epochs to the same | wrong |")
+    for name in arguments.pruners:
+        for task in (names[i] for i in np.linspace(0, len(names) - 1, some).astype(int)):
+            regrets = family.regrets(task)
+            for run in kept(arguments, family, task, name, epochs):
+                found[name].append((curve(regrets, run, epochs, family.length), missed(regrets, run, family.length)))
+    report(found, epochs)
+
+
+def kept(arguments: argparse.Namespace, family: Family, task: str, name: str, epochs: int) -> list[list[list[int]]]:
+    """The studies of a pruner on a task: from the folder, or made now."""
+    what = f"{arguments.curves} {arguments.sampler} {task} {name} {arguments.trials}"
+    pruner, studies = None, []
+    for repeat in range(arguments.repeats):
+        file = arguments.work / f"{what} {repeat}.json"
+        if not file.exists():
+            past = family.past_of(task)
+            pruner = pruner or PRUNERS[name](past, family.length)
+            sampler = SAMPLERS[arguments.sampler](past, repeat) if arguments.sampler in SAMPLERS else None
+            order = Order(family, np.random.default_rng([repeat, crc32(task.encode())]), sampler)
+            file.write_text(json.dumps(studied(family.curves[task], order, pruner, epochs)))
+        studies.append(json.loads(file.read_text()))
+    return studies
+
+
+def report(found: dict[str, list[tuple[np.ndarray, float]]], epochs: int) -> None:
+    curves = {name: np.mean([regret for regret, _ in runs], axis=0) for name, runs in found.items()}
+    ends = [curves[name][-1] for name in RIVALS if name in curves]
+    print(f"\n| epochs, of {epochs:,} | {' | '.join(f'{mark:g}' for mark in MARKS)} | to the same | wrong |")
     print(f"| --- |{' --- |' * (len(MARKS) + 2)}")
-    marks = {name: np.mean([regret for regret, _ in runs], axis=0) for name, runs in everything.items()}
-    for name, runs in everything.items():
-        cells = " | ".join(f"{regret:.4f}" for regret in marks[name])
-        wrong = np.mean([mistake for _, mistake in runs])
-        print(f"| {name} | {cells} | {_needed(marks, name)} | {wrong:.0%} |", flush=True)
-
-
-def _needed(marks: dict[str, np.ndarray], name: str) -> str:
-    """The share of the epochs after which the regret is that of the best of Optuna's pruners with all of them."""
-    rivals = [marks[other][-1] for other in marks if not other.startswith("Headstart") and other != "none"]
-    if not rivals:
-        return ""
-    reached = np.flatnonzero(marks[name] <= min(rivals) + 1e-12)
-    return f"{MARKS[reached[0]]:g}" if len(reached) else "more than 1"
+    for name, runs in found.items():
+        cells = " | ".join(f"{curves[name][np.searchsorted(SHARES, mark - 1e-9)]:.4f}" for mark in MARKS)
+        wrong = [np.mean([by > least for _, by in runs]) for least in (0.0, NOTICEABLE)]
+        reached = np.flatnonzero(curves[name] <= min(ends) + 1e-12) if ends else []
+        same = f"{SHARES[reached[0]]:.2f}" if len(reached) else "> 1"
+        print(f"| {name} | {cells} | {same} | {wrong[0]:.0%} ({wrong[1]:.0%}) |", flush=True)
 
 
 if __name__ == "__main__":

@@ -123,6 +123,16 @@ def test_a_trial_that_reports_nothing_but_nan_is_stopped(storage: Any) -> None:
     assert trial.should_prune()
 
 
+def test_a_trial_that_diverges_is_stopped_at_its_second_nan(storage: Any) -> None:
+    study = optuna.create_study(pruner=hs.optuna.HeadstartPruner(storage))
+    trial = study.ask({"x": optuna.distributions.FloatDistribution(0, 1)})
+    stopped = []
+    for step, value in enumerate((1.0, 0.05, math.nan, 0.04, math.nan, math.inf)):
+        trial.report(value, step)
+        stopped.append(trial.should_prune())
+    assert stopped == [False] * 5 + [True]
+
+
 @pytest.mark.parametrize("rate", [0, 1, -0.1, "often", True, math.nan])
 def test_bad_rates(rate: Any) -> None:
     with pytest.raises(ArgumentError, match="rate must be a number between 0 and 1"):

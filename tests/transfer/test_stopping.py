@@ -9,7 +9,8 @@ import headstart as hs
 from headstart._support.types import Array
 from headstart.history import build
 from headstart.history.curves import Curves
-from headstart.transfer.stopping import GRID, Runs, Stopping, features, learn_stopping, lowest
+from headstart.transfer.drawn import GRID, Runs, best_of, drawn, features, first_features, held, ranks
+from headstart.transfer.stopping import Stopping, learn_stopping
 
 SPACE = hs.Space({"x": hs.Float(0.0, 1.0)})
 STEPS = np.arange(20)
@@ -47,26 +48,60 @@ def until(step: int, x: float, scale: float = 50.0) -> tuple[Array, Array]:
     return STEPS[: step + 1], curve(x, level=3.0, scale=scale)[: step + 1]
 
 
-def test_lowest_reported_loss_fills_gaps_and_never_rises() -> None:
-    m = lowest(np.array([0, 10, 100]), np.array([5.0, 3.0, 4.0]), 0, 100)
-    assert m.shape == (len(GRID) + 2,)
-    assert m[0] == 5.0
-    assert m[1 + GRID.tolist().index(0.1)] == 3.0
-    assert m[-1] == 3.0
+def test_lowest_and_latest_loss_at_each_point_with_gaps_filled() -> None:
+    runs = Runs.of([(np.array([0, 10, 100]), np.array([5.0, 3.0, 4.0]))])
+    assert runs.M.shape == runs.V.shape == (1, len(GRID) + 2)
+    assert runs.M[0, 0] == 5.0
+    assert runs.M[0, 1 + GRID.tolist().index(0.1)] == 3.0
+    assert (runs.M[0, -1], runs.V[0, -1], runs.final[0]) == (3.0, 4.0, 4.0)
 
 
 def test_features_do_not_depend_on_units() -> None:
-    run, best = curve(0.5, 0.0, 1.0), curve(0.1, 0.0, 1.0)
-    one, other = (
-        features(
-            lowest(STEPS, factor * run + shift, 0, 19),
-            lowest(STEPS, factor * best + shift, 0, 19),
-            float(factor * best[-1] + shift),
-            typical=False,
-        )
-        for factor, shift in ((1.0, 0.0), (1e6, -5e4))
-    )
-    np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-6)
+    def seen(factor: float, shift: float) -> Array:
+        runs = Runs.of([(STEPS, factor * curve(x, 0.0, 1.0) + shift) for x in (0.5, 0.1)])
+        return features(runs[[0]], runs[[1]], ranks(runs.M[0], runs.M[[1]])[None], np.array([1]))
+
+    np.testing.assert_allclose(seen(1.0, 0.0), seen(1e6, -5e4), rtol=1e-6, atol=1e-6)
+
+
+def test_features_of_a_run_without_a_complete_one_before_it_do_not_depend_on_the_scale() -> None:
+    def seen(factor: float) -> Array:
+        runs = Runs.of([(STEPS, factor * curve(0.3, 0.5, 1.0))])
+        return first_features(runs, np.zeros((1, len(GRID)), dtype=np.intp), np.array([0]))
+
+    np.testing.assert_allclose(seen(1.0), seen(1e-9), rtol=1e-9)
+
+
+def test_ranks_count_the_runs_that_were_better() -> None:
+    M = np.tile([[3.0], [1.0], [2.0]], len(GRID) + 2)
+    np.testing.assert_array_equal(ranks(M[0], M[1:]), np.full(len(GRID), 2))
+    np.testing.assert_array_equal(ranks(M[1], M[[0, 2]]), np.zeros(len(GRID)))
+
+
+def test_held_runs_keep_what_they_had_reached() -> None:
+    M = np.array([np.linspace(10 + i, i, len(GRID) + 2) for i in range(8)])
+    reached, complete = held(M, np.full(len(GRID), 0.4))
+    assert complete.tolist() == [True] * 4 + [False] * 4
+    np.testing.assert_array_equal(reached[:4], M[:4])
+    np.testing.assert_array_equal(reached[4:, 1:], np.repeat(M[4:, [1]], len(GRID) + 1, axis=1))
+    assert held(M, np.full(len(GRID), np.inf))[1].all()
+
+
+def test_how_often_a_run_is_the_best_of_a_study() -> None:
+    weight = best_of(np.array([3.0, 2.0, 5.0, 1.0]), shortest=2)
+    log = np.log
+    np.testing.assert_allclose(weight, [0, log(4 / 2) / log(5 / 2), 0, log(5 / 4) / log(5 / 2)])
+    np.testing.assert_array_equal(best_of(np.array([3.0, 2.0]), shortest=20), [0, 1])
+
+
+def test_drawn_studies_are_weighted_alike() -> None:
+    rng = np.random.default_rng(0)
+    task = Runs.of([(STEPS, curve(float(x), 0.0, 1.0)) for x in rng.random(30)])
+    later, first = drawn(task, 40, rng)
+    assert later.X.shape == (3 * 29, len(GRID), 8)
+    assert first.X.shape[1:] == (len(GRID), 6)
+    assert later.weight.sum() + first.weight[first.opens].sum() == pytest.approx(3)
+    assert first.weight.sum() == pytest.approx(3)
 
 
 def test_hopeless_runs_are_stopped_and_promising_ones_are_not(rule: Stopping) -> None:
@@ -79,9 +114,16 @@ def test_hopeless_runs_are_stopped_and_promising_ones_are_not(rule: Stopping) ->
     assert stopped_at(0.05) is None
 
 
-def test_the_first_run_is_compared_with_the_typical_one(rule: Stopping) -> None:
+def test_the_first_run_is_judged_by_what_past_runs_reported(rule: Stopping) -> None:
     assert any(rule.stops(*until(step, 0.99), None) for step in range(1, 19))
     assert not any(rule.stops(*until(step, 0.01), None) for step in range(1, 19))
+
+
+def test_the_leader_of_many_is_kept_while_none_is_complete(rule: Stopping) -> None:
+    worse = [until(2, 0.995 + i / 1000) for i in range(4)]
+    assert not any(rule.stops(*until(step, 0.99), None, worse) for step in range(1, 19))
+    better = [until(19, 0.5 + i / 10) for i in range(4)]
+    assert any(rule.stops(*until(step, 0.99), None, better) for step in range(1, 19))
 
 
 def test_a_run_is_judged_once_at_each_point_of_the_grid(rule: Stopping) -> None:

@@ -22,7 +22,8 @@ from headstart.adapters.optuna.storages import direction_of
 from headstart.adapters.optuna.trials import curve_of
 from headstart.errors import ArgumentError, HistoryError
 from headstart.history import History
-from headstart.transfer.stopping import LEAST_RUNS, LEAST_TASKS, Stopping, StoppingEvidence, learn_stopping
+from headstart.transfer.drawn import LEAST_RUNS, Curve
+from headstart.transfer.stopping import LEAST_TASKS, Stopping, StoppingEvidence, learn_stopping
 
 NEEDED = f"at least {LEAST_TASKS} past tasks with {LEAST_RUNS} complete learning curves each"
 
@@ -37,15 +38,16 @@ class HeadstartPruner(BasePruner):
     studies, skip_damaged: as for `HeadstartSampler`.
     seed: of the studies that are drawn from the past tasks to set it.
 
-    It decides from the first trial on: while no trial is complete, the typical run of the past tasks stands for the
-    best. Trials are compared by what they report, so report the same metric in every study.
+    It decides from the first trial on: while no trial is complete, those are stopped that are unlikely to end well by
+    what past runs reported, but, of five or more, none of the best third. Trials are compared by what they report, so
+    report the same metric in every study.
     """
 
     def __init__(
         self,
         past: Any,
         *,
-        rate: float = 0.1,
+        rate: float = 0.2,
         studies: str | Sequence[str] | None = None,
         seed: int = 0,
         skip_damaged: bool = False,
@@ -64,9 +66,10 @@ class HeadstartPruner(BasePruner):
     def _reset(self) -> None:
         self._lock = threading.Lock()
         self._rules: dict[tuple[BaseStorage, int], Stopping | None] = {}
+        self._curves: dict[tuple[BaseStorage, int, int], Curve] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name not in ("_lock", "_rules")}
+        return {name: value for name, value in vars(self).items() if name not in ("_lock", "_rules", "_curves")}
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         vars(self).update(state)
@@ -77,13 +80,17 @@ class HeadstartPruner(BasePruner):
         direction = direction_of(study, "HeadstartPruner", "Optuna prunes studies with one objective only")
         if not trial.intermediate_values:
             return False
-        curve = curve_of(trial, direction)
-        if not curve:
-            return True  # nothing but NaN or infinities so far
+        latest = [trial.intermediate_values[step] for step in sorted(trial.intermediate_values)[-2:]]
+        if not any(map(math.isfinite, latest)):
+            return True  # nothing but NaN or infinities: the first report, or two in a row
         rule = self._rule(study, trial)
         if rule is None:
             return False
-        return rule.stops(*_columns(curve), self._best(study, direction))
+        steps, losses = _columns(curve_of(trial, direction))
+        best = self._best(study, direction)
+        if rule.due(steps, best) is None:
+            return False
+        return rule.stops(steps, losses, best, self._before(study, trial, direction))
 
     def evidence(self, study: Study | None = None) -> StoppingEvidence:
         """How often the best trial would have been stopped on the past tasks, each left out in turn.
@@ -115,15 +122,30 @@ class HeadstartPruner(BasePruner):
             return None
         return learn_stopping(history, self._rate, rng=np.random.default_rng(self._seed))
 
-    @staticmethod
-    def _best(study: Study, direction: str) -> tuple[Any, Any] | None:
+    def _best(self, study: Study, direction: str) -> Curve | None:
         """The curve of the complete trial that ended best."""
         complete = study._storage.get_all_trials(study._study_id, deepcopy=False, states=(TrialState.COMPLETE,))
-        curves = [curve for trial in complete if len(curve := curve_of(trial, direction)) > 1]
-        return _columns(min(curves, key=lambda curve: curve[max(curve)])) if curves else None
+        curves = [curve for trial in complete if len((curve := self._curve(study, trial, direction))[0]) > 1]
+        return min(curves, key=lambda curve: float(curve[1][-1])) if curves else None
+
+    def _before(self, study: Study, trial: FrozenTrial, direction: str) -> list[Curve]:
+        """The curves of all earlier trials that reported something, whatever became of them."""
+        trials = study._storage.get_all_trials(study._study_id, deepcopy=False)
+        curves = [self._curve(study, other, direction) for other in trials if other.number < trial.number]
+        return [curve for curve in curves if len(curve[0])]
+
+    def _curve(self, study: Study, trial: FrozenTrial, direction: str) -> Curve:
+        """What a trial reported. Finished trials are converted once."""
+        key = (study._storage, study._study_id, trial.number)
+        known = self._curves.get(key)
+        if known is None:
+            known = _columns(curve_of(trial, direction))
+            if trial.state.is_finished():
+                self._curves[key] = known
+        return known
 
 
-def _columns(curve: Mapping[int, float]) -> tuple[Any, Any]:
+def _columns(curve: Mapping[int, float]) -> Curve:
     steps = np.array(list(curve), dtype=np.int64)
     losses = np.array([curve[int(step)] for step in steps], dtype=float)
     assert all(map(math.isfinite, losses))
