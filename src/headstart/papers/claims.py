@@ -12,7 +12,7 @@ import pandas as pd
 from headstart._support.files import replacing
 from headstart._support.wording import markdown
 from headstart.errors import ArgumentError
-from headstart.papers import initializations, similarities, tables
+from headstart.papers import initializations, siamese_tables, similarities, tables
 from headstart.papers.checks import (
     FAILS,
     HOLDS,
@@ -109,7 +109,11 @@ A reason is given only if it was measured or follows from the method; otherwise 
 UNKNOWN = "not investigated"
 BETWEEN = " · "
 SVG = ".svg"
-FIGURES = {"initializations": (initializations.draw, 6), "similarities": (similarities.draw, 2)}  # and their number
+FIGURES = {  # how to draw a paper's figures, and their files with what the page calls them
+    "initializations": (initializations.draw, {f"figure{i}": f"Fig. {i}" for i in range(1, 7)}),
+    "similarities": (similarities.draw, {f"figure{i}": f"Fig. {i}" for i in (1, 2)}),
+    "siamese": (siamese_tables.draw, {"figure1": "Fig. 1", "figure1-means": "Fig. 1, means", "figure9": "Fig. 9"}),
+}
 AUTHORS = "the authors' data"  # part of the titles of the authors' histories
 
 
@@ -208,9 +212,9 @@ def _pictures(results: Sequence[Results], pictures: str) -> list[str]:
     if paper not in FIGURES:
         return []
     rows = [["", *(markdown(one.history) for one in results)]]
-    for i in range(1, FIGURES[paper][1] + 1):
-        paths = [f"{quote(pictures)}/{quote(one.name)}/figure{i}{SVG}" for one in results]
-        rows.append([f"Fig.{NBSP}{i}", *(f"[![Fig. {i}]({path})]({path})" for path in paths)])
+    for file, title in FIGURES[paper][1].items():
+        paths = [f"{quote(pictures)}/{quote(one.name)}/{file}{SVG}" for one in results]
+        rows.append([title.replace(" ", NBSP, 1), *(f"[![{title}]({path})]({path})" for path in paths)])
     return [_table(rows)]
 
 
