@@ -229,6 +229,8 @@ def _means(results: Sequence[Results], claims: Sequence[Claim]) -> list[str]:
     for (figure, measure), trials in sorted(at.items()):
         after = sorted(trials)
         names = list(dict.fromkeys(name for one in results for name in one.lines(figure, measure)))
+        if not names:
+            continue
         title = f"{figure_name(figure)}{', average rank' if measure == RANK else ''}"
         rows = [[f"{title}, after {BETWEEN.join(map(str, after))}", *(markdown(one.history) for one in results)]]
         for name in names:

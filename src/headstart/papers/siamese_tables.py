@@ -5,6 +5,7 @@ This module does not need torch.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -90,5 +91,6 @@ def draw(shown: pd.DataFrame, out: Path, name: str, ending: str = "") -> None:
         for axes, figure in zip(every, panels, strict=False):
             count = int(shown.loc[shown["figure"] == figure, "tasks"].max())
             kind = figure.partition(", ")[2] or "known and unknown sources"
-            lines = tables.panel(shown, figure, SEARCHES)
+            # Without bands: they would show how much the data sets differ, which all lines have in common.
+            lines = [replace(curve, error=None) for curve in tables.panel(shown, figure, SEARCHES)]
             figures.curves(axes, lines, title=f"{kind}, n = {count}", x="trials", y="lowest validation error", log=True)
