@@ -137,8 +137,11 @@ def _in_short(paper: str, results: Sequence[Results]) -> str:
         word = overall([_verdict(claim, one) for one in results])
         groups[next(kind for kind, words in KINDS.items() if word in words)].append(claim.text)
     lines = [f"- **{kind}:** {'; '.join(texts)}." for kind, texts in groups.items() if texts]
-    notes = dict.fromkeys(str(one.about["note"]) for one in results if "note" in one.about)
-    lines += [f"- *But {note}.*" for note in notes]
+    notes: dict[str, list[str]] = {}
+    for one in results:
+        if "note" in one.about:
+            notes.setdefault(str(one.about["note"]), []).append(markdown(one.history))
+    lines += [f"- *But {note} ({'; '.join(names)}).*" for note, names in notes.items()]
     return "\n".join([f"**{title}**", "", *lines])
 
 
@@ -213,8 +216,12 @@ def _pictures(results: Sequence[Results], pictures: str) -> list[str]:
         return []
     rows = [["", *(markdown(one.history) for one in results)]]
     for file, title in FIGURES[paper][1].items():
-        paths = [f"{quote(pictures)}/{quote(one.name)}/{file}{SVG}" for one in results]
-        rows.append([title.replace(" ", NBSP, 1), *(f"[![{title}]({path})]({path})" for path in paths)])
+        cells = []
+        for one in results:
+            path = f"{quote(pictures)}/{quote(one.name)}/{file}{SVG}"
+            drawn = one.summary["figure"].str.startswith(file.partition("-")[0]).any()
+            cells.append(f"[![{title}]({path})]({path})" if drawn else "")
+        rows.append([title.replace(" ", NBSP, 1), *cells])
     return [_table(rows)]
 
 
