@@ -512,8 +512,10 @@ def test_every_claim_is_about_lines_that_are_run() -> None:
                 assert set(check.at) <= set(tables.AT)
                 assert check.at == claim.at
     ran = Results.read(ROOT / "benchmarks" / "papers" / "siamese")
+    there = set(ran.summary["figure"])
     for claim in claims.PAPERS["siamese"][1]:
-        assert all(len(ran.find(check)) == len(check.at) for check in claim.checks), claim.text
+        checks = [check for check in claim.checks if check.figure in there]
+        assert all(len(ran.find(check)) == len(check.at) for check in checks), claim.text
 
 
 def test_the_page_of_claims_in_the_documentation_is_the_generated_one(tmp_path: Path) -> None:
@@ -550,6 +552,22 @@ def test_a_row_of_the_page_has_verdict_differences_and_means(tmp_path: Path) -> 
     assert "| NBI | .500 |" in text
     assert "| RBI | .700 |" in text
     assert "| LI is consistently the best start (Fig. 1, after 3 · 5 · 10) | not run |  |" in text
+
+
+def test_the_page_shows_the_figures_that_a_run_has_and_names_the_runs_of_a_note(tmp_path: Path) -> None:
+    """Of a run of Fig. 1 alone, the page shows no other figure."""
+    values = np.array([[[0.4], [0.6]]])
+    for name, more in (("all", {"note": "they are old"}), ("starts", {})):
+        (tmp_path / name).mkdir()
+        drawn = ("figure1", "figure2") if name == "all" else ("figure1",)
+        lines = [tables.line(f, m, ["t0", "t1"], values, method=m) for f in drawn for m in ("NBI", "RBI")]
+        about = {"paper": "initializations", "history": name, "tasks": 2, "repetitions": 3, **more}
+        tables.aggregate(lines, tmp_path / name, about)
+    text = claims.write([tmp_path / "all", tmp_path / "starts"], tmp_path / "page.md")
+    pictures = set(re.findall(r"\]\(([^()]+\.svg)\)", text))
+    assert pictures == {"page/all/figure1.svg", "page/all/figure2.svg", "page/starts/figure1.svg"}
+    assert "- *But they are old (all).*" in text
+    assert "- *starts*: 2 data sets, up to 1 trials, 3 repetitions" in text
 
 
 def test_the_page_gives_the_repetitions_and_their_standard_error(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 import headstart as hs
 from headstart.errors import MissingPackageError
 from headstart.library import images, resnet
+from headstart.papers import prior_mean, siamese_tables, tables
 from headstart.papers.siamese import common, experiments, pictures, problems, searches, synthetic
 from headstart.papers.siamese.common import Effort
 from headstart.report import figures
@@ -56,8 +57,47 @@ def test_the_groups_are_distinguished(name):
     held_out = values(rows, measure="held-out loss")
     assert held_out[-1] < held_out[0]
     assert values(rows, measure="accuracy") == [pytest.approx(1.0, abs=0.1)]
-    before, after = (values(rows, measure=f"{when}, axis 1") for when in ("before", "after"))
-    assert np.ptp(after) > np.ptp(before)  # the groups move apart
+
+
+def test_two_meta_features_show_the_groups_apart():
+    rows = synthetic.experiment(synthetic.IN_THE_PLANE, "mean", TINY, 0, size=2)
+    points = {(row["method"], row["measure"]) for row in rows}
+    assert {(synthetic.PLANE, f"{when}, axis {k}") for when in ("before", "after") for k in (1, 2)} <= points
+    before, after = (values(rows, method=f"{when} training", measure="apart") for when in ("before", "after"))
+    assert len(before) == len(after) > 20
+    assert np.mean(after) < 0.5 * np.mean(before)  # the groups move apart
+
+
+def test_distances_within_and_between_groups_by_hand():
+    """Two points at 0 and 1 and two at 4 and 6."""
+    found = synthetic.apart(np.array([[0.0], [1.0], [4.0], [6.0]]), np.array([0, 0, 1, 1]))
+    np.testing.assert_allclose(found, [1 / 5, 1 / 4, 2 / 3.5, 2 / 5.5])
+
+
+def test_known_and_unknown_sources_are_lines_of_their_own(tmp_path):
+    rows = [
+        common.row(f"{source}-whole, {kind} source", method, "error", error, item=r, step=t)
+        for source, kind, errors in (
+            ("a", "known", (0.4, 0.2)),
+            ("b", "known", (0.6, 0.4)),
+            ("a", "unknown", (0.8, 0.6)),
+        )
+        for method, more in (("random, EI", 0.1), ("3 nearest, EI", 0.0))
+        for r in range(2)
+        for t, error in enumerate((errors[0] + more, errors[1] + more), 1)
+    ]
+    rows += [common.row("a-whole, known source", m, "own source", v) for m, v in (("metric", 1.0), ("chance", 0.4))]
+    found = {(one.figure, one.name): one for one in siamese_tables.lines(pd.DataFrame(rows))}
+    known = found["figure9, known source", "3 nearest, EI"]
+    assert known.tasks == ("a-whole", "b-whole")
+    np.testing.assert_allclose(known.values, [[0.4, 0.2], [0.6, 0.4]])
+    np.testing.assert_allclose(found["figure9, unknown source", "random, EI"].values, [[0.9, 0.7]])
+    np.testing.assert_allclose(found["figure9", "random, EI"].values, [[0.7, 0.5], [0.7, 0.5]])  # both kinds of a; b
+    assert found["figure8, other source", "metric"].values.tolist() == [[0.0]]
+    assert found["figure8, other source", "chance"].values.tolist() == [[0.6]]
+    shown = tables.summary([*found.values(), *siamese_tables.lines(pd.DataFrame(prior_mean.experiment(3, 0)))])
+    siamese_tables.draw(shown, tmp_path, "", ".svg")
+    assert {path.name for path in tmp_path.iterdir()} == {"figure1.svg", "figure1-means.svg", "figure9.svg"}
 
 
 def test_problems_1_and_2_have_the_same_hand_crafted_features_and_3_has_others():

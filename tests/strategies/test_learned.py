@@ -12,7 +12,9 @@ from headstart.errors import ArgumentError
 from headstart.history import build
 from headstart.strategies import AdaptiveLearnedInit, Closeness, LearnedInit, NearestBest, RandomBest
 from headstart.strategies.base import Told
-from headstart.strategies.learned import best_power, descend, greedy, meta_gradient, meta_loss, softmin
+from headstart.strategies.greedy import best_power, greedy
+from headstart.strategies.learned import descend, gradient_steps
+from headstart.strategies.meta_loss import Rest, meta_gradient, meta_loss, softmin
 from headstart.transfer.models import TaskModels
 from histories import FLAT, KINDS, MIXED, embedded, make
 from strategy_runs import FEATURES, begin, play
@@ -50,6 +52,38 @@ def test_the_right_gradient_is_that_of_the_loss_and_the_printed_one_is_not():
     np.testing.assert_allclose(meta_gradient(F, -30.0, weights), numeric, atol=1e-8)
     off = np.abs(meta_gradient(F, -30.0, weights, "printed") - numeric).max()
     assert off > np.abs(numeric).max()
+
+
+@pytest.mark.parametrize("form", ["right", "printed"])
+def test_configurations_that_do_not_move_enter_the_gradient_as_sums(form):
+    """The gradient of some rows, given sums over the others, is that part of the whole gradient."""
+    rng = np.random.default_rng(1)
+    F, weights = rng.random((5, 7)), rng.random(7)
+    whole = meta_gradient(F, -30.0, weights, form)
+    np.testing.assert_allclose(meta_gradient(F[3:], -30.0, weights, form, Rest.of(F[:3], -30.0)), whole[3:], rtol=1e-9)
+
+
+def test_gradient_steps_of_several_starts_are_those_of_each():
+    """Three starts of two, three and one configurations, each with its own weights and its own fixed losses."""
+    models = TaskModels(KINDS["flat, shared design"], rng=np.random.default_rng(0))
+    rng, T = np.random.default_rng(3), len(models)
+    Z, weights, fixed = rng.random((3, 3, 2)), rng.random((3, T)), rng.random((3, 2, T))
+    used = np.arange(3) < np.array([[2], [3], [1]])
+    together = gradient_steps(models, Z, weights, -20.0, 1e-2, 30, fixed=fixed, used=used)
+    for b, n in enumerate((2, 3, 1)):
+        alone = gradient_steps(models, Z[b, :n], weights[b], -20.0, 1e-2, 30, fixed=fixed[b])
+        np.testing.assert_allclose(together[b, :n], alone, atol=1e-8)
+        assert not np.allclose(alone, Z[b, :n])
+        np.testing.assert_array_equal(together[b, n:], Z[b, n:])
+
+
+def test_starts_of_several_sizes_and_draws_are_learned_together():
+    models = TaskModels(KINDS["mixed, ragged"], rng=np.random.default_rng(0))
+    li, sizes = LearnedInit(recipe="paper", epochs=50), (1, 2, 4)
+    found = li.plans(models, sizes, [np.random.default_rng(seed) for seed in (5, 6)])
+    for seed, plans in zip((5, 6), found, strict=True):
+        for n, plan in zip(sizes, plans, strict=True):
+            np.testing.assert_allclose(plan, li.plan(models, n, np.random.default_rng(seed)), rtol=1e-6)
 
 
 def test_the_gradient_reaches_the_configurations():

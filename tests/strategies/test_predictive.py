@@ -185,6 +185,49 @@ def test_the_fast_search_for_active_configurations_agrees_with_algorithm_3_in_pa
     assert 0 < correlation < 1
 
 
+def test_the_fast_search_leaves_out_groups_and_splits_leaves_by_discordant_landmarks(monkeypatch):
+    """Seven tasks in three groups, for a pair and for a triple of configurations, by plain loops."""
+    from itertools import combinations
+
+    from headstart.strategies import active
+
+    monkeypatch.setattr(active, "MOST_GROUPS", 3)
+    history = make(FLAT, tasks=7, evaluations=20, seed=1)
+    models = TaskModels(history, rng=np.random.default_rng(0))
+    forest = PairForest.of(models, FEATURES, 10, np.random.default_rng(0))
+    F, T, at = models.responses(history.V[:4]), 7, 3
+
+    def levels(chosen, pairs):
+        above = [F[a] > F[b] for a, b in combinations(chosen, 2)]
+        return np.array([sum(one[i] != one[j] for one in above) for i, j in pairs])
+
+    def judged(chosen):
+        total = 0.0
+        for first in range(3):
+            group = [t for t in range(T) if t % 3 == first]
+            others = [t for t in range(T) if t not in group]
+            train = np.array([pair for pair in forest.pairs.tolist() if not set(pair) & set(group)])
+            X, y = forest.features(train), forest.distances(train)
+            trees = forest.forest(active.LEAVES_TREES, active.LEAVES_SIZE).fit(X, y)
+            for i in group:
+                test = np.array([(j, i) for j in others])
+                mates = trees.apply(X)[:, None] == trees.apply(forest.features(test))[None]  # (q, tests, trees)
+                same = levels(chosen, train)[:, None] == levels(chosen, test)[None]
+                predicted = []
+                for k in range(len(test)):
+                    cells = []
+                    for tree in mates[:, k].T:
+                        split = tree & same[:, k]
+                        cells.append((y[split].sum() + y[tree].mean()) / (split.sum() + 1))
+                    predicted.append(np.mean(cells))
+                true, guess = (np.argsort(d, kind="stable")[:at] for d in (forest.distances(test), predicted))
+                total += len(set(true) & set(guess)) / at
+        return total / T
+
+    for chosen in ([0, 2], [0, 1, 3]):
+        assert active.by_leaves(forest, F, at)([chosen])[0] == pytest.approx(judged(chosen))
+
+
 @pytest.mark.parametrize(
     ("make_it", "message"),
     [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from headstart.transfer.ranks import concordance, discordant_share, ordered_pairs, precision_at
+from headstart.transfer.ranks import concordance, discordant_share, ordered_pairs, precision_at, precisions_at
 
 
 def test_precision_counts_common_neighbours():
@@ -49,3 +49,10 @@ def test_concordance_is_the_share_of_pairs_in_the_same_order():
     F = np.array([[1.0, 3.0], [2.0, 2.0], [3.0, 1.0]])
     np.testing.assert_allclose(concordance(F, np.array([5.0, 6.0, 9.0])), [1.0, 0.0])
     np.testing.assert_allclose(concordance(F, np.array([1.0, 3.0, 2.0])), [2 / 3, 1 / 3])
+
+
+def test_precisions_of_many_predictions_are_those_of_each():
+    rng = np.random.default_rng(0)
+    true, predicted = rng.random(9), rng.integers(4, size=(20, 9)).astype(float)  # with ties
+    expected = [precision_at(4, true, one) for one in predicted]
+    np.testing.assert_allclose(precisions_at(4, true, predicted), expected)

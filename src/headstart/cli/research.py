@@ -141,12 +141,12 @@ def run_reproduce(args: argparse.Namespace) -> None:
     common = {"seed": args.seed, "quick": args.quick, "jobs": args.jobs, "progress": True}
     paper = import_module(f"headstart.papers.{args.paper}")
     if args.paper == "siamese":
-        from headstart.papers import tables
+        from headstart.papers import siamese_tables
 
         reject(args, "does not apply to siamese", "history", "repetitions", "starts", *READING)
         out = args.out or Path("siamese")
         found = paper.run(out, **common)
-        tables.aggregate_siamese(found, out, seed=args.seed, quick=args.quick)
+        siamese_tables.aggregate(found, out, seed=args.seed, quick=args.quick)
         show_written(args, out, f"{paper.text(found)}\n\nTables and figures are in {out}.")
         return
     from headstart.papers.runs import history_named

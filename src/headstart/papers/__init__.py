@@ -8,6 +8,8 @@
 | `prior_mean.py`      | its Fig. 1                                                                                  |
 | `runs.py`            | leave-one-out runs: which configurations are tried, for each task and repetition            |
 | `tables.py`          | from runs to lines of a figure, to CSV files and paired comparisons                         |
+| `siamese_tables.py`  | the third paper's results as lines of figures                                               |
+| `prepared.py`        | a left-out task, prepared for many runs                                                     |
 | `published.py`       | the papers' claims                                                                          |
 | `checks.py`          | a claim checked against the tables                                                          |
 | `claims.py`          | the page of claims and verdicts                                                             |

@@ -12,7 +12,7 @@ import pandas as pd
 from headstart._support.files import replacing
 from headstart._support.wording import markdown
 from headstart.errors import ArgumentError
-from headstart.papers import initializations, similarities, tables
+from headstart.papers import initializations, siamese_tables, similarities, tables
 from headstart.papers.checks import (
     FAILS,
     HOLDS,
@@ -109,7 +109,11 @@ A reason is given only if it was measured or follows from the method; otherwise 
 UNKNOWN = "not investigated"
 BETWEEN = " · "
 SVG = ".svg"
-FIGURES = {"initializations": (initializations.draw, 6), "similarities": (similarities.draw, 2)}  # and their number
+FIGURES = {  # how to draw a paper's figures, and their files with what the page calls them
+    "initializations": (initializations.draw, {f"figure{i}": f"Fig. {i}" for i in range(1, 7)}),
+    "similarities": (similarities.draw, {f"figure{i}": f"Fig. {i}" for i in (1, 2)}),
+    "siamese": (siamese_tables.draw, {"figure1": "Fig. 1", "figure1-means": "Fig. 1, means", "figure9": "Fig. 9"}),
+}
 AUTHORS = "the authors' data"  # part of the titles of the authors' histories
 
 
@@ -133,8 +137,11 @@ def _in_short(paper: str, results: Sequence[Results]) -> str:
         word = overall([_verdict(claim, one) for one in results])
         groups[next(kind for kind, words in KINDS.items() if word in words)].append(claim.text)
     lines = [f"- **{kind}:** {'; '.join(texts)}." for kind, texts in groups.items() if texts]
-    notes = dict.fromkeys(str(one.about["note"]) for one in results if "note" in one.about)
-    lines += [f"- *But {note}.*" for note in notes]
+    notes: dict[str, list[str]] = {}
+    for one in results:
+        if "note" in one.about:
+            notes.setdefault(str(one.about["note"]), []).append(markdown(one.history))
+    lines += [f"- *But {note} ({'; '.join(names)}).*" for note, names in notes.items()]
     return "\n".join([f"**{title}**", "", *lines])
 
 
@@ -208,9 +215,13 @@ def _pictures(results: Sequence[Results], pictures: str) -> list[str]:
     if paper not in FIGURES:
         return []
     rows = [["", *(markdown(one.history) for one in results)]]
-    for i in range(1, FIGURES[paper][1] + 1):
-        paths = [f"{quote(pictures)}/{quote(one.name)}/figure{i}{SVG}" for one in results]
-        rows.append([f"Fig.{NBSP}{i}", *(f"[![Fig. {i}]({path})]({path})" for path in paths)])
+    for file, title in FIGURES[paper][1].items():
+        cells = []
+        for one in results:
+            path = f"{quote(pictures)}/{quote(one.name)}/{file}{SVG}"
+            drawn = one.summary["figure"].str.startswith(file.partition("-")[0]).any()
+            cells.append(f"[![{title}]({path})]({path})" if drawn else "")
+        rows.append([title.replace(" ", NBSP, 1), *cells])
     return [_table(rows)]
 
 
@@ -225,6 +236,8 @@ def _means(results: Sequence[Results], claims: Sequence[Claim]) -> list[str]:
     for (figure, measure), trials in sorted(at.items()):
         after = sorted(trials)
         names = list(dict.fromkeys(name for one in results for name in one.lines(figure, measure)))
+        if not names:
+            continue
         title = f"{figure_name(figure)}{', average rank' if measure == RANK else ''}"
         rows = [[f"{title}, after {BETWEEN.join(map(str, after))}", *(markdown(one.history) for one in results)]]
         for name in names:

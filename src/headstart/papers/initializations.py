@@ -29,7 +29,8 @@ from headstart.papers.tables import Line
 from headstart.report import figures
 from headstart.starts.measures import expected_random
 from headstart.strategies.base import Planned, Run
-from headstart.strategies.learned import AdaptiveLearnedInit, LearnedInit, greedy
+from headstart.strategies.greedy import greedy
+from headstart.strategies.learned import AdaptiveLearnedInit, LearnedInit
 from headstart.transfer.models import TaskModels
 
 
@@ -63,7 +64,7 @@ LONG_FIGURES = {"GP": "figure2", "RF": "figure3", "SCoT": "figure4", "MKLGP": "f
 
 STARTS, FIVE, TRIALS = 10, 5, 50  # I of Fig. 1, I of the long term, and T
 REPETITIONS = 10
-RANDOM = {"GP": 5, "RF": 5, "SCoT": 2, "MKLGP": 2}  # RBI and No Init get this many times the repetitions
+RANDOM = {"GP": 5, "RF": 1, "SCoT": 1, "MKLGP": 1}  # RBI and No Init get this many times the repetitions
 SIMULATED = 10  # so does RBI in Fig. 1, if its expectation is not known exactly
 QUICK = {"tasks": 8, "trials": 15, "repetitions": 1}
 QUICK_NOTE = "A quick run: few tasks, trials and repetitions, so the numbers are rough."
@@ -94,10 +95,11 @@ def run(
     first = usable(start_arms(history, tasks, times), history)
     if starts:
         first = chosen(first, starts)
-    work = runs.Work(history, tasks, out / "pieces", seed=seed, jobs=jobs, progress=progress)
+    work = runs.Work(history, tasks, out / "pieces", seed=seed, jobs=jobs, progress=progress, learned_once=True)
     begun = work.run(first, "starts")
     long = [] if starts is not None else work.run(usable(long_arms(times, trials), history), "searches")
-    about = tables.description("initializations", name, seed=seed, quick=quick, tasks=len(tasks), repetitions=times)
+    title = name if starts is None else f"{name}, Fig. 1 only"
+    about = tables.description("initializations", title, seed=seed, quick=quick, tasks=len(tasks), repetitions=times)
     shown = tables.write([*start_lines(history, tasks, begun), *long_lines(tasks, long)], out, about)
     draw(shown, out, name)
     return text(shown, out, name, quick, len(history))

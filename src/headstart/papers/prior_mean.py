@@ -92,9 +92,12 @@ def experiment(repetitions: int, seed: int) -> list[dict[str, Any]]:
     ]
 
 
-def draw(out: Path, seed: int = 0) -> None:
-    """Fig. 1: the first two points and three iterations, without and with the prior mean."""
-    with figures.canvas(out / "figure1", rows=2, columns=SHOWN + 1, size=(3.3, 2.7)) as axes:
+def draw(out: Path, seed: int = 0, ending: str = "") -> None:
+    """Fig. 1: the first two points and three iterations, without and with the prior mean.
+
+    ending: of the only kind of picture to draw, such as ".svg".
+    """
+    with figures.canvas(out / f"figure1{ending}", rows=2, columns=SHOWN + 1, size=(3.3, 2.7)) as axes:
         panels = iter(axes)
         for method in (ZERO, PIECEWISE):
             steps = search(method, rng=np.random.default_rng([seed, 0]))

@@ -1,4 +1,4 @@
-"""Leave-one-out runs by the papers' protocol, through the public interface: `Optimizer` with `candidates`.
+"""Leave-one-out runs by the papers' protocol: what `Optimizer` does with `candidates`, for many runs on a task.
 
 One task is left out. The searches see the other tasks (in the first paper, on the coarse grid only), but may choose any
 configuration of the left-out task's own (fine) grid; a proposal off that grid is moved to the nearest configuration not
@@ -7,8 +7,10 @@ tried yet. A run is kept as the order in which it tried configurations, so that 
 No method tries a configuration twice, by the same two rules for all: a start from the best configurations of data sets
 goes on to the next data set, and a learned configuration that falls on a tried one is moved to the nearest that is not.
 
-A run depends on its seed alone, and the seed on the task, the repetition and the start: not on the order of the work,
-nor on where joblib does it.
+A run depends on its seeds alone: not on the order of the work, nor on where joblib does it. What a method draws has a
+seed for each task, repetition and start. What is learned from the other tasks alone (hyperparameters, the training of
+SCoT and MKLGP) has one for each task: like the papers, repetitions do not repeat it. In the second paper it has the
+first seed, too, since a forest's randomness is all that its methods draw.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from zlib import crc32
 import numpy as np
 import pandas as pd
 
+from headstart._support.threads import one_thread
 from headstart._support.types import Array
 from headstart.errors import ArgumentError, FormatError, HeadstartError
 from headstart.history import History, Reading
@@ -30,6 +33,7 @@ from headstart.history.formats import authors
 from headstart.history.past import read_past, required
 from headstart.history.sources import read_adaboost, read_svm
 from headstart.library import pieces
+from headstart.papers.prepared import Prepared
 from headstart.search.replay import LeftOut, distances
 
 SURROGATES = {"GP": "gp", "RF": "rf", "SCoT": "scot", "MKLGP": "mklgp"}
@@ -120,26 +124,49 @@ def left_out(history: History, task: str, seed: int, *, described: bool = True, 
 
 @dataclass(frozen=True)
 class Setting:
-    """A history to leave tasks out of, and a seed; calling it with the name of a piece does the piece's runs."""
+    """A history to leave tasks out of, and a seed; calling it with the name of a piece does the piece's runs.
+
+    coarse: as for `left_out`. learned_once: whether repetitions share what is learned from the other tasks alone.
+    digest: that of the history, for which a process keeps prepared tasks.
+    """
 
     history: History
     arms: Mapping[str, Arm]
     seed: int
     coarse: bool = True
+    learned_once: bool = False
     starts: Mapping[str, list[int]] = field(default_factory=dict)  # trials of starts that are known already, by piece
+    digest: str = ""
 
+    @one_thread
     def __call__(self, name: str) -> dict[str, list[int]]:
         """For the start and for each surrogate, the places of the configurations tried, in order."""
         arm, task, repetition = self._parse(name)
-        seed = crc32(f"{self.seed} {repetition} {task} {arm.method.name}".encode())
-        new = left_out(self.history, task, seed, coarse=self.coarse)
+        seed, *others = (self._seed(arm, task, r) for r in (repetition, *range(arm.repetitions)))
+        new = self._prepared(task, crc32(f"{self.seed} {task}".encode()) if self.learned_once else seed)
         if arm.method.init is None:
-            return {name: new.search(*_unstarted(name, arm), arm.trials) for name in arm.surrogates}
+            return {name: self._unstarted(new, name, arm, seed) for name in arm.surrogates}
         start = self.starts.get(piece(arm.start, task, repetition))
         if start is None:
-            start = new.search(arm.method.init, arm.n, "rf", arm.n)  # the surrogate makes no trial
-        longer = {name: new.go_on(start, SURROGATES[name], arm.trials) for name in arm.surrogates}
+            start = new.start(arm.method.init, arm.n, seed, others if self.learned_once else ())
+        longer = {name: new.go_on(start, SURROGATES[name], arm.trials, seed) for name in arm.surrogates}
         return {START: start, **longer}
+
+    def _seed(self, arm: Arm, task: str, repetition: int) -> int:
+        return crc32(f"{self.seed} {repetition} {task} {arm.method.name}".encode())
+
+    def _prepared(self, task: str, seed: int) -> Prepared:
+        key = (self.digest or digest(self.history), task, seed, self.coarse)
+        if key not in KEPT:
+            while len(KEPT) >= MOST_KEPT:
+                del KEPT[next(iter(KEPT))]
+            KEPT[key] = Prepared(left_out(self.history, task, seed, coarse=self.coarse))
+        return KEPT[key]
+
+    @staticmethod
+    def _unstarted(new: Prepared, surrogate: str, arm: Arm, seed: int) -> list[int]:
+        start = [] if surrogate in TRANSFER else new.start("random", arm.n, seed)
+        return new.go_on(start, SURROGATES[surrogate], arm.trials, seed)
 
     def _parse(self, piece: str) -> tuple[Arm, str, int]:
         arm, rest = piece.split(" | ", 1)
@@ -152,11 +179,8 @@ def piece(arm: Arm, task: str, repetition: int) -> str:
     return f"{arm.name} | {task} | {repetition}"
 
 
-def _unstarted(surrogate: str, arm: Arm) -> tuple[Any, int, str]:
-    """init, n_init and surrogate of a search without a start."""
-    if surrogate in TRANSFER:
-        return "random", 0, SURROGATES[surrogate]
-    return "random", arm.n, SURROGATES[surrogate]
+KEPT: dict[tuple[str, str, int, bool], Prepared] = {}  # the tasks that this process prepared, oldest first
+MOST_KEPT = 64
 
 
 # -- all runs ------------------------------------------------------------------------------------------------
@@ -182,7 +206,7 @@ class Outcome:
 class Work:
     """Does runs and keeps them: finished pieces stay in `folder`, and only missing ones are computed.
 
-    coarse: as for `left_out`.
+    coarse, learned_once: as for `Setting`.
     """
 
     history: History
@@ -192,6 +216,7 @@ class Work:
     jobs: int = -1
     progress: bool = True
     coarse: bool = True
+    learned_once: bool = False
 
     def run(self, arms: Sequence[Arm], label: str = "runs") -> list[Outcome]:
         """Every arm on every task and repetition.
@@ -228,10 +253,17 @@ class Work:
         label: str,
     ) -> dict[str, Any]:
         every = {one.name: one for arm in arms for one in (arm, arm.start)}
-        signature = {"history": digest(self.history), "seed": self.seed, "version": VERSION, "coarse": self.coarse}
+        history = digest(self.history)
+        signature = {"history": history, "seed": self.seed, "version": VERSION, "coarse": self.coarse}
+        if self.learned_once:
+            signature["learned_once"] = True
+        by_repetition: dict[int, list[Arm]] = {}
+        for arm, r in wanted:
+            by_repetition.setdefault(r, []).append(arm)
         return pieces.run(
-            [piece(arm, task, r) for arm, r in wanted for task in self.tasks],
-            Setting(self.history, every, self.seed, self.coarse, starts),
+            # Task by task, for what was learned from the other tasks is kept.
+            [piece(arm, task, r) for r, some in by_repetition.items() for task in self.tasks for arm in some],
+            Setting(self.history, every, self.seed, self.coarse, self.learned_once, starts, history),
             self.folder,
             signature=signature,
             jobs=self.jobs,

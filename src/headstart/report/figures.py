@@ -79,6 +79,9 @@ STYLES: Mapping[str, Style] = {
     "3 any, EI": Style("#009e73", "^"),
     "3 nearest, EI": Style("#56b4e9", "s"),
     "3 nearest, prior mean, EI": Style("#332288", "h"),
+    "zero prior mean": Style("#8a8a8a", "x"),
+    "piecewise prior mean": Style("#d55e00", "s"),
+    "piecewise, connected": Style("#0072b2", "D"),
     # the demonstration
     "random search": Style("#8a8a8a", "x"),
     "Optuna's TPE": Style("#e69f00", "o"),

@@ -21,55 +21,32 @@ not on it, a learned configuration is moved to the nearest candidate that was no
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
+from typing import NamedTuple
 
 import numpy as np
 
 from headstart._support.arguments import whole
 from headstart._support.rounding import CHOICE, DIGITS, best_first, settled
 from headstart._support.rounding import descend as downhill
-from headstart._support.types import Array
+from headstart._support.types import Array, Mask
 from headstart.errors import ArgumentError
 from headstart.history import Features
 from headstart.space.rows import distinct, unrepeated
 from headstart.strategies.base import Planned, Run, Told, anywhere, best_of, fresh
 from headstart.strategies.closeness import Weights, task_weights
+from headstart.strategies.greedy import best_power, greedy, mean
+from headstart.strategies.meta_loss import Rest, meta_gradient, meta_loss
 from headstart.transfer.models import TaskModels
-from headstart.transfer.population import evenly
 from headstart.transfer.ranks import concordance
 
 # All of these are guesses.
 STEPS = 60  # of L-BFGS-B for a whole start
 NEXT_STEPS = 15  # the same for the next configuration alone
 NEARBY = 0.05  # standard deviation of a restart around the greedy start, per coordinate
-POWERS = (0.0, 1.0, 2.0, 4.0, 8.0, 16.0)  # exponents of the concordant share to choose from
-MOST_REHEARSED = 50  # tasks on which the powers are tried, with five times as many configurations
-
-
-# -- the meta-loss -------------------------------------------------------------------------------------------
-
-
-def softmin(F: Array, beta: float) -> Array:
-    """σ_{D,i}: weights of I configurations (rows) that single out the smallest of each column, eq. 13."""
-    E = np.exp(beta * (F - F.min(axis=0)))
-    return np.asarray(E / E.sum(axis=0))
-
-
-def meta_loss(F: Array, beta: float, weights: Array) -> float:
-    """1/|D| Σ_D c(D) Σ_i σ_{D,i} f̂_D(λ_i): eq. 12 if all weights are 1, eq. 16 otherwise."""
-    return float(weights @ (softmin(F, beta) * F).sum(axis=0) / F.shape[1])
-
-
-def meta_gradient(F: Array, beta: float, weights: Array, form: str = "right") -> Array:
-    """∂L / ∂f̂_D(λ_l), (I, T): the gradient of eq. 12 and 16, or eq. 14 as printed."""
-    sigma = softmin(F, beta)
-    if form == "printed":
-        slope = sigma * (beta * (1 - sigma) * F + 1)  # eq. 14
-    else:
-        slope = sigma * (1 + beta * (F - (sigma * F).sum(axis=0)))
-    return np.asarray(slope * weights / F.shape[1])
+FAR = 1e6  # a loss that no configuration has
 
 
 # -- LI ------------------------------------------------------------------------------------------------------
@@ -113,17 +90,34 @@ class LearnedInit:
         """V (n, p), in the order in which to try them; fewer if the space has fewer."""
         weights = task_weights(self.weights, models, features, n=n, rng=rng)
         return (
-            self._by_algorithm_2(models, n, rng, weights)
+            self._by_algorithm_2(models, [n], [rng], weights)[0][0]
             if self.recipe == "paper"
             else self._by_ours(models, n, rng, weights)
         )
 
-    def _by_algorithm_2(self, models: TaskModels, n: int, rng: np.random.Generator, weights: Array) -> Array:
-        order = rng.permutation(len(models))
-        order = order[np.argsort(weights[order] == 0, kind="stable")]  # tasks that do not count give no start
-        bests = unrepeated(np.array(list(islice(best_of(models, order), n + len(models)))))
-        V = models.space.decode_values(self._steps(models, models.space.encode_values(bests[:n]), weights))
-        return unrepeated(np.concatenate([V, bests]))[:n]  # like RBI, the next task's best takes a duplicate's place
+    def plans(self, models: TaskModels, sizes: Sequence[int], rngs: Sequence[np.random.Generator]) -> list[list[Array]]:
+        """The paper's starts of several sizes for several draws, learned together: `plan` of each draw and size."""
+        return self._by_algorithm_2(models, sizes, rngs, np.ones(len(models)))
+
+    def _by_algorithm_2(
+        self, models: TaskModels, sizes: Sequence[int], rngs: Sequence[np.random.Generator], weights: Array
+    ) -> list[list[Array]]:
+        space, most = models.space, max(sizes)
+        drawn = [_random_bests(models, rng, weights, most + len(models)) for rng in rngs]
+        Z = np.zeros((len(rngs), len(sizes), most, space.width))
+        used = np.zeros(Z.shape[:3], dtype=bool)
+        for i, bests in enumerate(drawn):
+            for j, n in enumerate(sizes):
+                Z[i, j, : len(bests[:n])], used[i, j, : len(bests[:n])] = space.encode_values(bests[:n]), True
+        Z = self._steps(models, Z, np.broadcast_to(weights, (*Z.shape[:2], len(weights))), used)
+        # Like RBI, the next task's best takes a duplicate's place.
+        return [
+            [
+                unrepeated(np.concatenate([space.decode_values(z[u]), bests]))[:n]
+                for z, u, n in zip(*some, sizes, strict=True)
+            ]
+            for bests, *some in zip(drawn, Z, used, strict=True)
+        ]
 
     def _by_ours(self, models: TaskModels, n: int, rng: np.random.Generator, weights: Array) -> Array:
         first = models.pool[greedy(models.pool_losses, n, weighted_mean(weights))]
@@ -138,9 +132,16 @@ class LearnedInit:
         spare = first[:0] if self.gradient == "printed" else first
         return _best_first(models, distinct(best)[0], spare, n, weights)
 
-    def _steps(self, models: TaskModels, Z: Array, weights: Array) -> Array:
+    def _steps(self, models: TaskModels, Z: Array, weights: Array, used: Mask | None = None) -> Array:
         """Algorithm 2, lines 4–8."""
-        return gradient_steps(models, Z, weights, self.beta, self.eta, self.epochs, form=self.gradient)
+        return gradient_steps(models, Z, weights, self.beta, self.eta, self.epochs, form=self.gradient, used=used)
+
+
+def _random_bests(models: TaskModels, rng: np.random.Generator, weights: Array, n: int) -> Array:
+    """V of the first n bests of tasks in random order, those that do not count last."""
+    order = rng.permutation(len(models))
+    order = order[np.argsort(weights[order] == 0, kind="stable")]
+    return unrepeated(np.array(list(islice(best_of(models, order), n))))
 
 
 def _check_recipe(recipe: str) -> None:
@@ -156,7 +157,7 @@ def _check_beta(beta: float) -> None:
 def weighted_mean(weights: Array) -> Callable[[Array, list[int]], Array]:
     """The score of `greedy` in which every task has its weight."""
     if np.ptp(weights) == 0:
-        return _mean
+        return mean
     return lambda best, chosen: settled(best @ weights / weights.sum(), DIGITS)
 
 
@@ -177,14 +178,22 @@ def gradient_steps(
     *,
     form: str = "right",
     fixed: Array | None = None,
+    used: Mask | None = None,
 ) -> Array:
-    """Minimise eq. 16 over the rows of Z by plain gradient steps. fixed: as for `descend`."""
-    Z, k = Z.copy(), 0 if fixed is None else len(fixed)
+    """Minimise eq. 16 over the rows of Z by plain gradient steps.
+
+    Z (I, d) with weights (T,), or B starts at once: Z (B, I, d), weights (B, T). fixed: as for `descend`, (k, T) or
+    (B, k, T). used (B, I): the rows of Z that the starts have, if some have fewer than I; None: all.
+    """
+    used = np.ones(Z.shape[:-1], dtype=bool) if used is None else used
+    F = np.full((*Z.shape[:-1], len(models)), FAR)  # the softmin weight of a row that is FAR is 0
+    rest = None if fixed is None else Rest.of(fixed, beta)
+    rows, Z = Z[used], Z.copy()
     for _ in range(epochs):
-        F, pull = models.surrogates.pullback(Z)
-        both = F if fixed is None else np.vstack([fixed, F])
-        Z -= eta * pull(meta_gradient(both, beta, weights, form)[k:])
-    return settled(Z, DIGITS) if epochs else Z
+        F[used], pull = models.surrogates.pullback(rows)
+        rows = rows - eta * pull(meta_gradient(F, beta, weights[..., None, :], form, rest)[used])
+    Z[used] = settled(rows, DIGITS) if epochs else rows
+    return Z
 
 
 def descend(
@@ -213,29 +222,6 @@ def _best_first(models: TaskModels, V: Array, spare: Array, n: int, weights: Arr
     """The same configurations, ordered greedily by how much each adds; spare ones fill gaps."""
     V = distinct(np.concatenate([V, spare]))[0] if len(V) < n else V
     return V[greedy(models.predict(models.space.encode_values(V)), n, weighted_mean(weights))]
-
-
-# -- the greedy choice ---------------------------------------------------------------------------------------
-
-
-def _mean(best: Array, chosen: list[int]) -> Array:
-    return np.asarray(best.mean(axis=1))
-
-
-def greedy(F: Array, n: int, score: Callable[[Array, list[int]], Array] = _mean) -> list[int]:
-    """n rows of F (m, T), one after another: each lowers the score of the chosen rows most.
-
-    score: from the best losses so far with each row added, (m, T), and the rows chosen before, to (m,); by default, the
-    mean over tasks.
-    """
-    chosen: list[int] = []
-    lowest = np.full(F.shape[1], np.inf)
-    for _ in range(min(n, len(F))):
-        scores = score(np.minimum(F, lowest), chosen)
-        scores[chosen] = np.inf
-        chosen.append(int(np.argmin(scores)))
-        lowest = np.minimum(lowest, F[chosen[-1]])
-    return chosen
 
 
 # -- aLI -----------------------------------------------------------------------------------------------------
@@ -271,12 +257,33 @@ class AdaptiveLearnedInit:
         whole("epochs", self.epochs, 0)
 
     def begin(self, models: TaskModels, *, n: int, features: Features | None, rng: np.random.Generator) -> Run:
-        li = LearnedInit(self.recipe, beta=self.beta, eta=self.eta, epochs=self.epochs)
-        plan = li.plan(models, n, rng)
+        plan = self._li.plan(models, n, rng)
         power = self.power
         if power is None:
             power = 1.0 if self.weights == "printed" or self.recipe == "paper" else best_power(models, n)
         return Reweighted(models, plan, power, self, int(rng.integers(2**32)))
+
+    def begin_several(
+        self, models: TaskModels, sizes: Sequence[int], rngs: Sequence[np.random.Generator]
+    ) -> list[list[Reweighted]]:
+        """The paper's runs of several sizes for several draws: what `begin` gives for each draw and size."""
+        power = 1.0 if self.power is None else self.power
+        plans = self._li.plans(models, sizes, rngs)
+        seeds = [int(rng.integers(2**32)) for rng in rngs]
+        return [
+            [Reweighted(models, plan, power, self, seed) for plan in p] for p, seed in zip(plans, seeds, strict=True)
+        ]
+
+    @property
+    def _li(self) -> LearnedInit:
+        return LearnedInit(self.recipe, beta=self.beta, eta=self.eta, epochs=self.epochs)
+
+
+class Aim(NamedTuple):
+    """Eq. 16 as it is after some trials: the tasks' weights (T,) and the losses of the tried configurations (k, T)."""
+
+    weights: Array
+    tried: Array
 
 
 @dataclass(frozen=True)
@@ -290,10 +297,7 @@ class Reweighted:
     seed: int
 
     def ask(self, told: Told) -> Array:
-        weights = self.task_weights(told)
-        plan = iter(self.plan) if np.ptp(weights) == 0 else self._next(told, weights)
-        rest = anywhere(self.models.space, self.seed, self.models.allowed)
-        return fresh(chain(plan, iter(self.plan), rest), told, self.models.space)
+        return ask_together([self], [told])[0]
 
     def task_weights(self, told: Told) -> Array:
         """c(D, D_new, Λ_t) to the chosen power; equal while there are fewer than two results."""
@@ -303,20 +307,22 @@ class Reweighted:
         c = concordance(self.models.predict(self.models.space.encode_values(known.V)), known.losses)
         return np.asarray((1 - c if self.how.weights == "printed" else c) ** self.power)
 
-    def _next(self, told: Told, weights: Array) -> Iterator[Array]:
-        tried = self.models.predict(self.models.space.encode_values(told.V))
-        how = self._as_published if self.how.recipe == "paper" else self._among_candidates
-        yield from how(told, weights, tried)
+    def aim(self, told: Told) -> Aim | None:
+        """What the next configuration is moved for; None while the plan is followed as it is."""
+        weights = self.task_weights(told)
+        if np.ptp(weights) == 0 or (self.how.recipe == "paper" and len(told) >= len(self.plan)):
+            return None
+        return Aim(weights, self.models.predict(self.models.space.encode_values(told.V)))
 
-    def _as_published(self, told: Told, weights: Array, tried: Array) -> Iterator[Array]:
-        """Section IV-G: LI's next configuration, moved along the gradient of eq. 16."""
-        if len(told) >= len(self.plan):
-            return
-        space, how = self.models.space, self.how
-        z = space.encode_values(self.plan[len(told) : len(told) + 1])
-        moved = gradient_steps(self.models, z, weights, how.beta, how.eta, how.epochs, fixed=tried)
-        yield from space.decode_values(moved)
-        yield from self.plan[len(told) :]
+    def propose(self, told: Told, aim: Aim | None, moved: Array | None) -> Array:
+        """The next configuration. moved: LI's next one, after the steps of the paper's recipe for the aim."""
+        first: Iterator[Array] = iter(())
+        if moved is not None:
+            first = chain(self.models.space.decode_values(moved), self.plan[len(told) :])
+        elif aim is not None:
+            first = self._among_candidates(told, aim.weights, aim.tried)
+        rest = anywhere(self.models.space, self.seed, self.models.allowed)
+        return fresh(chain(first, iter(self.plan), rest), told, self.models.space)
 
     def _among_candidates(self, told: Told, weights: Array, tried: Array) -> Iterator[Array]:
         """The candidates by how much they lower eq. 16 given the tried ones; the first is moved downhill."""
@@ -332,23 +338,18 @@ class Reweighted:
         yield from V[order]
 
 
-def best_power(models: TaskModels, n: int) -> float:
-    """The power with which aLI does best on the past tasks, each left out in turn; surrogates stand in for results."""
-    F = models.pool_losses
-    F = F[evenly(len(F), MOST_REHEARSED * 5)][:, evenly(F.shape[1], MOST_REHEARSED)]
-    if F.shape[1] < 3:
-        return 0.0
-    return min(POWERS, key=lambda power: sum(_rehearse(F, t, n, power) for t in range(F.shape[1])))
+def ask_together(runs: Sequence[Reweighted], told: Sequence[Told]) -> list[Array]:
+    """The next configurations of several runs with the same models, parameters and number of trials.
 
-
-def _rehearse(F: Array, left_out: int, n: int, power: float) -> float:
-    """Sum of the best losses after each of n steps of aLI on one past task, learned from the others."""
-    others, losses = np.delete(F, left_out, axis=1), F[:, left_out]
-
-    def score(best: Array, tried: list[int]) -> Array:
-        known = len(tried) > 1
-        weights = concordance(others[tried], losses[tried]) ** power if known else np.ones(best.shape[1])
-        return settled(best @ weights, DIGITS)
-
-    tried = greedy(others, n, score)
-    return float(np.cumsum(np.minimum.accumulate(losses[tried]))[-1])
+    In the paper's recipe (section IV-G), LI's next configuration is moved along the gradient of eq. 16.
+    """
+    aims = [run.aim(trials) for run, trials in zip(runs, told, strict=True)]
+    moved: dict[int, Array] = {}
+    some = [(i, aim) for i, aim in enumerate(aims) if aim is not None]
+    if some and runs[0].how.recipe == "paper":
+        models, how, k = runs[0].models, runs[0].how, len(told[0])
+        Z = np.stack([models.space.encode_values(runs[i].plan[k : k + 1]) for i, _ in some])
+        weights, tried = np.stack([aim.weights for _, aim in some]), np.stack([aim.tried for _, aim in some])
+        steps = gradient_steps(models, Z, weights, how.beta, how.eta, how.epochs, fixed=tried)
+        moved = {i: z for (i, _), z in zip(some, steps, strict=True)}
+    return [run.propose(told[i], aims[i], moved.get(i)) for i, run in enumerate(runs)]

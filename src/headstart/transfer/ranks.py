@@ -53,6 +53,13 @@ def precision_at(n: int, true: npt.ArrayLike, predicted: npt.ArrayLike) -> float
     return len(nearest[0] & nearest[1]) / n
 
 
+def precisions_at(n: int, true: Array, predicted: Array) -> Array:
+    """The same for each row of `predicted` (m, T): (m,)."""
+    near = np.zeros(len(true), dtype=bool)
+    near[np.argsort(true, kind="stable")[:n]] = True
+    return np.asarray(near[np.argsort(predicted, axis=1, kind="stable")[:, :n]].mean(axis=1))
+
+
 def normal_scores(losses: npt.ArrayLike) -> Array:
     """Ranks of the losses as quantiles of the normal distribution, (n,); failed trials (NaN) count as the worst.
 

@@ -15,7 +15,7 @@ from headstart.library import pieces
 from headstart.papers import prior_mean
 from headstart.papers.runs import digest
 from headstart.papers.siamese import common, pictures, problems, searches, synthetic
-from headstart.papers.siamese.common import POOLINGS, Effort, K, Rows
+from headstart.papers.siamese.common import POOLINGS, PUBLISHED, Effort, K, Rows
 from headstart.report import figures
 
 
@@ -31,6 +31,9 @@ def run(out: Path, *, seed: int = 0, quick: bool = False, jobs: int = -1, progre
             for name in synthetic.GROUPS
             for pooling in POOLINGS
         },
+        f"synthetic, {synthetic.IN_THE_PLANE}, in the plane": partial(
+            synthetic.experiment, synthetic.IN_THE_PLANE, PUBLISHED, effort, seed, size=2
+        ),
         **{f"problems, {method}": partial(problems.experiment, method, effort, seed) for method in problems.LEARNED},
     }
     there = searches.sources()
@@ -38,7 +41,7 @@ def run(out: Path, *, seed: int = 0, quick: bool = False, jobs: int = -1, progre
         f"images, {setting}": partial(searches.experiment, setting, there, effort, seed)
         for setting in searches.settings(there)
     }
-    signature = {"paper": "siamese", "seed": seed, "version": 1, **asdict(effort)}
+    signature = {"paper": "siamese", "seed": seed, "version": 2, **asdict(effort)}
     more = {"history": digest(library.load("resnet")), "sources": there, "searches": searches.SEARCHES} if there else {}
     done: dict[str, Rows] = {}
     for part, settings in ((work, signature), (on_images, {**signature, **more})):

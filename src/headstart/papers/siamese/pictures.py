@@ -17,7 +17,7 @@ from headstart.papers import prior_mean
 from headstart.papers.siamese.common import POOLINGS, PUBLISHED
 from headstart.papers.siamese.problems import CENTRES, HAND, STEPS, accuracies, problem
 from headstart.papers.siamese.searches import SEARCHES
-from headstart.papers.siamese.synthetic import GROUPS
+from headstart.papers.siamese.synthetic import GROUPS, IN_THE_PLANE, PLANE
 from headstart.report import figures
 
 
@@ -33,7 +33,7 @@ def draw(frame: pd.DataFrame, out: Path) -> None:
 
 
 def draw_synthetic(frame: pd.DataFrame, out: Path) -> None:
-    """Fig. 6: the groups and the losses of training. Fig. 7: embeddings before and after."""
+    """Fig. 6: the groups and the losses of training. Fig. 7: meta-features before and after."""
     rng = np.random.default_rng(0)
     with figures.canvas(out / "figure6", rows=2, columns=len(GROUPS), size=(3.9, 2.9)) as axes:
         for panel, (name, groups) in zip(axes, GROUPS.items(), strict=False):
@@ -43,14 +43,14 @@ def draw_synthetic(frame: pd.DataFrame, out: Path) -> None:
             lines = [_line(frame, name, PUBLISHED, "training loss", "lstm, training")]
             lines += [_line(frame, name, pooling, "held-out loss", pooling) for pooling in POOLINGS]
             figures.curves(panel, lines, title="loss on held-out data sets", x="step", y="loss", log=True)
-    name = next(iter(GROUPS))
-    with figures.canvas(out / "figure7", columns=2, size=(4.2, 3.5), title=f"{name}: data sets not trained on") as axes:
+    title = f"{IN_THE_PLANE}: data sets not trained on"
+    with figures.canvas(out / "figure7", columns=2, size=(4.2, 3.5), title=title) as axes:
         for panel, when in zip(axes, ("before", "after"), strict=True):
-            chosen = frame[(frame["problem"] == name) & (frame["method"] == PUBLISHED)]
+            chosen = frame[frame["method"] == PLANE]
             x, y = (chosen[chosen["measure"] == f"{when}, axis {k}"].set_index("item") for k in (1, 2))
             _scatter(panel, [np.column_stack([x["value"], y["value"]])[(x["step"] == g).to_numpy()] for g in (0, 1)])
-            panel.set(title=f"{when} training", xlabel="first direction", ylabel="second direction", aspect="equal")
-            panel.set_adjustable("datalim")
+            panel.set(title=f"{when} training", xlabel="first meta-feature", ylabel="second meta-feature")
+            panel.set(aspect="equal", adjustable="datalim")
 
 
 def draw_problems(frame: pd.DataFrame, out: Path) -> None:

@@ -71,7 +71,10 @@ def experiment(setting: str, there: Sequence[str], effort: Effort, seed: int) ->
         name = f"{source}-whole"
         problem = f"{name}, {'known' if source in trained else 'unknown'} source"
         features = model.features(images.images(name)[0])
-        rows.append(row(problem, "metric", "own source", share(nearest(described, "metric", features), source)))
+        if source in trained:
+            own = nearest(described, "metric", features)
+            rows += [row(problem, "metric", "own source", share(own, source))]
+            rows += [row(problem, "chance", "own source", sum(n.startswith(source) for n in runs.tasks) / len(runs))]
         table = Table.of(history, name)
         for method in SEARCHES:
             for r in range(effort.repetitions):

@@ -1,19 +1,22 @@
 """Fig. 6 and 7: can a distance between groups of data sets be learned?
 
-The paper shows the groups in pictures only. They are recreated here from what its text says about them.
+For Fig. 7, a network with two-dimensional meta-features is trained on the first of the examples, as in the paper. The
+paper shows the groups in pictures only. They are recreated here from what its text says about them.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
 from headstart._support.types import Array
+from headstart._support.types import Rows as Positions
 from headstart.datasets.siamese import Pairs, Points, Recipe, Training, fit, new_wing
-from headstart.papers.siamese.common import POINTS, Effort, Rows, loss_rows, row
+from headstart.papers.siamese.common import POINTS, PUBLISHED, Effort, Rows, loss_rows, row
 
 
 def _noisy(x: Array, y: Array, *, rng: np.random.Generator) -> Array:
@@ -44,17 +47,24 @@ GROUPS: dict[str, tuple[Group, Group]] = {
     "sin and cos": (partial(_graph, np.sin), partial(_graph, np.cos)),
     "tanh and cos": (partial(_graph, np.tanh), partial(_graph, np.cos)),
 }
+IN_THE_PLANE = "two circles"  # Fig. 7 is about Fig. 6(a)
+PLANE = f"{PUBLISHED}, 2 dimensions"
 
 
-def experiment(name: str, pooling: str, effort: Effort, seed: int) -> Rows:
-    """Train on four fifths of the pairs: loss curves, accuracy on the held-out pairs, embeddings before and after."""
+def experiment(name: str, pooling: str, effort: Effort, seed: int, size: int | None = None) -> Rows:
+    """Train on four fifths of the pairs: loss curves and accuracy on the held-out pairs.
+
+    size: 2 for the embeddings of Fig. 7 before and after.
+    """
+    method = pooling if size is None else PLANE
     rng = np.random.default_rng([seed, list(GROUPS).index(name)])
     group = rng.integers(2, size=2 * effort.pairs)
     sets = [Points.of(GROUPS[name][g](rng=rng), 2) for g in group]
     left = np.arange(0, 2 * effort.pairs, 2)
     pairs = Pairs(left, left + 1, (group[left] != group[left + 1]).astype(float))
     cut = int(0.8 * effort.pairs)
-    wing = new_wing(Recipe("points", (2,), pooling, points=POINTS), seed=seed)
+    recipe = Recipe("points", (2,), pooling, points=POINTS)
+    wing = new_wing(recipe if size is None else replace(recipe, size=size), seed=seed)
     shown = range(2 * cut, min(2 * cut + 100, 2 * effort.pairs))  # data sets of the held-out pairs
     before = np.array([wing.embed(sets[i]) for i in shown])
     training = Training(pairs=32, steps=effort.steps[0], every=max(1, effort.steps[0] // 12), patience=100)
@@ -65,20 +75,26 @@ def experiment(name: str, pooling: str, effort: Effort, seed: int) -> Rows:
     m = {i: wing.embed(sets[i]) for i in range(2 * cut, 2 * effort.pairs)}
     distance = np.array([np.linalg.norm(m[i] - m[j]) for i, j in zip(held_out.left, held_out.right, strict=True)])
     rows = [
-        row(name, pooling, "accuracy", float(np.mean((distance > 0.5) == held_out.target))),
-        row(name, pooling, "seconds", seconds),
-        *loss_rows(name, pooling, curve),
+        row(name, method, "accuracy", float(np.mean((distance > 0.5) == held_out.target))),
+        row(name, method, "seconds", seconds),
+        *loss_rows(name, method, curve),
     ]
+    if size is None:
+        return rows
     for when, M in (("before", before), ("after", np.array([m[i] for i in shown]))):
-        for axis, column in enumerate(_plane(M).T):
+        own = group[list(shown)]
+        for axis, column in enumerate(M.T):
             named = f"{when}, axis {axis + 1}"
             rows += [
-                row(name, pooling, named, x, item=i, step=int(group[i])) for i, x in zip(shown, column, strict=True)
+                row(name, method, named, x, item=i, step=int(g)) for i, x, g in zip(shown, column, own, strict=True)
             ]
+        rows += [row(name, f"{when} training", "apart", r, item=i) for i, r in zip(shown, apart(M, own), strict=True)]
     return rows
 
 
-def _plane(M: Array) -> Array:
-    """Vectors projected on the two directions in which they differ most, (n, 2)."""
-    centred = M - M.mean(axis=0)
-    return np.asarray(centred @ np.linalg.svd(centred, full_matrices=False)[2][:2].T)
+def apart(M: Array, group: Positions) -> Array:
+    """For each row of M, its mean distance to the rows of its own group, relative to that to the others: (n,)."""
+    D = np.linalg.norm(M[:, None] - M[None], axis=2)
+    same = group[:, None] == group[None]
+    to_own = (D * same).sum(axis=1) / (same.sum(axis=1) - 1)
+    return np.asarray(to_own / ((D * ~same).sum(axis=1) / (~same).sum(axis=1)))
