@@ -42,7 +42,6 @@ RESIDUAL = 0.2  # ρ
 SCALES = np.geomspace(0.1, 2.0, 9)  # values of c to choose from
 TYPICAL = 0.7  # mode of the prior of c
 SPREAD = 0.5  # standard deviation of log c
-NOISES = (1.0, 0.1, 0.01)  # noise of the run to choose from, relative to that of the past tasks' scores
 CAUTION = 3.0  # with k results, likelihoods count to the power k / (k + CAUTION): the model of the tasks is not exact
 
 # Limits; guesses.
@@ -64,7 +63,6 @@ class Fit(NamedTuple):
     shift: Array  # (T,)
     scale: Array  # (T,)
     R: Array  # (k, T)
-    evidence: float  # log density of v, averaged over the hypotheses with their shares, up to a constant
 
 
 class Scored(NamedTuple):
@@ -91,24 +89,14 @@ class Hypotheses:
     root: Array  # (k, M) A with A Aᵀ = φ(X)ᵀΣφ(X)
     L: Array
     F: Array  # (k, T) at X
-    noise: float  # variance of the run's noise, in scores
 
     @classmethod
-    def of(cls, population: Population, X: Array, v: Array, noise: float | None = None) -> Hypotheses:
-        """noise: by default, the one of NOISES under which the results are most likely.
-
-        The scores of the past tasks are noisy because their surfaces are smoothed; an objective is often exact, and a
-        search that takes it for noisy would try the same place again and again.
-        """
+    def of(cls, population: Population, X: Array, v: Array) -> Hypotheses:
         kappa = population.kernel(X, population.points)
-        root, F = kappa @ population.to_root, kappa @ population.to_scores
+        root = kappa @ population.to_root
         K = BANDWIDTH * root @ root.T + RESIDUAL * population.kernel(X, X)
-        choice = [share * population.kernel.noise for share in NOISES[: None if len(v) > 1 else 1]]
-        each = [
-            cls(population, X, v, root, cholesky(K + x * np.eye(len(K)))[0], F, x)
-            for x in (choice if noise is None else [noise])
-        ]
-        return each[int(np.argmax([hypotheses.fit.evidence for hypotheses in each]))]
+        K[np.diag_indices(len(K))] += population.kernel.noise
+        return cls(population, X, v, root, cholesky(K)[0], kappa @ population.to_scores)
 
     def extend(self, x: Array, v: float | None = None) -> Hypotheses:
         """With one more trial at x (d,); v: its result, or None if it is still running."""
@@ -116,7 +104,7 @@ class Hypotheses:
         kappa = kernel(x[None], population.points)
         root = (kappa @ population.to_root)[0]
         k = BANDWIDTH * self.root @ root + RESIDUAL * kernel(x[None], self.X)[0]
-        corner = BANDWIDTH * float(root @ root) + RESIDUAL * kernel.amplitude + self.noise
+        corner = BANDWIDTH * float(root @ root) + RESIDUAL * kernel.amplitude + kernel.noise
         return replace(
             self,
             X=np.vstack([self.X, x]),
@@ -134,7 +122,7 @@ class Hypotheses:
         known, T = len(self.v), self.F.shape[1]
         R = np.zeros(self.F.shape)
         if not known:
-            return Fit(self.population.shares, np.zeros(T), np.full(T, TYPICAL), R, 0.0)
+            return Fit(self.population.shares, np.zeros(T), np.full(T, TYPICAL), R)
         L = self.L[:known, :known]
         white = solve_lower(L, np.column_stack([np.ones(known), self.v, self.F[:known]]))
         one, v, F = white[:, :1], white[:, 1:2], white[:, 2:]
@@ -149,12 +137,10 @@ class Hypotheses:
         best, scale = posterior[at, np.arange(T)], SCALES[at]
         shift = levels - scale * level
         R[:known] = scale * v - F
-        shares = np.log(np.maximum(self.population.shares, 1e-300))
-        evidence = float(logsumexp(shares + best) - np.log(L.diagonal()).sum() - 0.5 * np.log(squares))
-        logs = shares + known / (known + CAUTION) * best
+        logs = np.log(np.maximum(self.population.shares, 1e-300)) + known / (known + CAUTION) * best
         weights = np.exp(logs - logs.max())
         weights = np.where(weights < NEGLIGIBLE * weights.max(), 0.0, weights)
-        return Fit(weights / weights.sum(), shift, scale, R, evidence)
+        return Fit(weights / weights.sum(), shift, scale, R)
 
     @property
     def weights(self) -> Array:
@@ -172,7 +158,7 @@ class Hypotheses:
 
     def predictive(self) -> float:
         """Log density of each v_i given the others, summed: that of all hypotheses with their weights."""
-        weights, _, scale, R, _ = self.fit
+        weights, _, scale, R = self.fit
         known = len(self.v)
         L = self.L[:known, :known]
         variance = 1 / inverse(L).diagonal()[:, None]
