@@ -1,4 +1,4 @@
-"""What a constant of `auto` is worth on 30 families: those of the suite, the authors' two, and the histories that ship.
+"""What a constant of `auto` is worth on 31 families: those of the suite, the authors' two, and the histories that ship.
 
 python benchmarks/families.py BLEND=0 OPPOSITE=0 OPPOSITE=0.02 [--tasks 10] [--work DIR]
 
