@@ -23,4 +23,5 @@ search = hs.sklearn.HeadstartSearchCV(
 search.fit(X, y)
 
 table = pd.DataFrame(search.cv_results_).filter(regex="origin|mean_test|param_")
-print(table.round(4).to_string())
+table.columns = [name.removeprefix("param_svc__") for name in table]
+print(table.round(4).to_string(na_rep=""))
