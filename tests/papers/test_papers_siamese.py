@@ -174,6 +174,7 @@ def test_runs_without_some_images_are_not_reused_once_these_are_installed(tmp_pa
     monkeypatch.setattr(pictures, "draw", lambda *_: None)
     seen = []
     done = [{"value": 1.0}]
+    monkeypatch.setattr(synthetic, "experiment", lambda *_, **__: done)
     monkeypatch.setattr(searches, "experiment", lambda setting, there, *_: seen.append((setting, there)) or done)
     both = ["digits", "mnist"]
     experiments.run(tmp_path, quick=True, jobs=1, progress=False)

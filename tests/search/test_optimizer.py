@@ -797,8 +797,7 @@ def test_a_search_explains_what_decides() -> None:
     history = History.from_frame(pd.DataFrame(rows), space, task="task", value="loss")
     search = Optimizer(space, history, n_init=3, seed=0)
     assert search.explain() == "No result yet: all 3 past tasks count, each with its share."
-    for _ in range(6):
-        config = search.ask()
+    for config in space.sample(6, seed=1):
         search.tell(config, 7 + 1e3 * ((config["x"] - 0.9) ** 2 + (config["y"] - 0.5) ** 2))
     assert re.match(
         r"After 6 results, the past tasks (decide|have a weight)[^(]*(: |\()at 0\.9 \(\d+%\), ", search.explain()
