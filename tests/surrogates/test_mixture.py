@@ -12,7 +12,7 @@ from headstart.surrogates import hypotheses as module
 from headstart.surrogates.acquisition import ei
 from headstart.surrogates.base import Acquisition
 from headstart.surrogates.gaussian import GaussianModel, GaussianPosterior
-from headstart.surrogates.hypotheses import Hypotheses
+from headstart.surrogates.hypotheses import Hypotheses, log_density
 from headstart.surrogates.mixture import MixtureModel, MixturePosterior, _predictive
 from headstart.transfer.population import Population
 
@@ -204,6 +204,18 @@ def test_predictive_density_is_that_of_leaving_each_result_out() -> None:
         variance = own.gp.kernel.amplitude + own.gp.kernel.noise - k @ np.linalg.solve(K, k)
         total += norm(mean, np.sqrt(variance + module.TOLERANCE**2)).logpdf(own.gp.Y[i, 0])
     assert _predictive(own) == pytest.approx(total)
+
+
+def test_with_many_results_smaller_errors_count() -> None:
+    """Few results that tie by chance prove nothing; of many, a side that predicts them exactly is the better one."""
+    assert module.tolerance(3) == module.tolerance(20) == 0.2
+    assert module.tolerance(40) == pytest.approx(0.05)
+    sizes = [module.tolerance(k) for k in range(20, 200)]
+    assert sizes == sorted(sizes, reverse=True)
+    exact, rough = np.full(100, 0.001), np.full(100, 0.05)
+    gap = log_density(exact, exact**2) - log_density(rough, rough**2)
+    assert gap.sum() > 100
+    assert (log_density(exact[:5], exact[:5] ** 2) - log_density(rough[:5], rough[:5] ** 2)).sum() < 1
 
 
 def test_predictive_density_of_the_hypotheses_is_that_of_leaving_each_result_out(population: Population) -> None:

@@ -10,7 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from headstart.surrogates.warp import FAR, Warp, inverse_yeo_johnson, yeo_johnson
+from headstart.gp import SquaredExponential
+from headstart.gp.linalg import cholesky
+from headstart.surrogates.warp import FAR, Warp, generalised_variance, inverse_yeo_johnson, yeo_johnson
 
 POWERS = [-1.0, -0.3, 0.0, 0.5, 1.0, 1.7, 2.0, 2.4, 3.0]
 
@@ -69,6 +71,52 @@ def test_the_power_is_the_most_likely_one() -> None:
         assert y.mean() == pytest.approx(0.0, abs=1e-12)
         assert y.std() == pytest.approx(1.0)
         assert abs(stats.skew(y)) < abs(stats.skew(skewed)) + 0.05
+
+
+def correlated(n: int) -> np.ndarray:
+    """The covariance of n results of which all but eight lie close together."""
+    rng = np.random.default_rng(3)
+    X = np.concatenate([rng.random((8, 1)), 0.4 + 0.02 * rng.random((n - 8, 1))])
+    return SquaredExponential(1.0, np.array([0.2]), 1e-4).gram(X)
+
+
+def test_results_that_are_independent_are_a_special_case() -> None:
+    losses = np.random.default_rng(5).exponential(size=30)
+    plain, general = Warp.fit(losses), Warp.fit(losses, np.asfortranarray(3.0 * np.eye(30)))
+    assert general == plain
+    Y = np.random.default_rng(6).normal(size=(4, 30))
+    np.testing.assert_allclose(generalised_variance(Y, np.asfortranarray(np.eye(30))), Y.var(axis=1))
+
+
+def test_the_power_of_correlated_results_is_the_most_likely_one() -> None:
+    """Against the multivariate normal density with the best mean and amplitude, and the transform's derivative."""
+    K = correlated(24)
+    draw = np.linalg.cholesky(K) @ np.random.default_rng(1).normal(size=24)
+    losses = np.exp(2 * draw)
+    warp = Warp.fit(losses, cholesky(K)[0])
+    t = (losses - warp.shift) / warp.scale
+
+    def log_likelihood(power: float) -> float:
+        y = stats.yeojohnson(t, lmbda=power)
+        inverse = np.linalg.inv(K)
+        mean = np.ones(24) @ inverse @ y / inverse.sum()
+        amplitude = (y - mean) @ inverse @ (y - mean) / 24
+        density = stats.multivariate_normal(np.full(24, mean), amplitude * K).logpdf(y)
+        return float(density + (power - 1) * np.sum(np.sign(t) * np.log1p(np.abs(t))))
+
+    powers = np.arange(-1, 3.01, 0.05)
+    assert warp.power == pytest.approx(powers[np.argmax([log_likelihood(power) for power in powers])])
+    assert warp.power != Warp.fit(losses).power
+
+
+def test_a_crowd_of_results_around_the_best_does_not_bend_the_scale() -> None:
+    """A smooth bowl, tried at eight places and then at many close to its lowest one: no bend is needed."""
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.random((8, 1)), 0.5 + 0.03 * rng.normal(size=(30, 1))])
+    losses = (X[:, 0] - 0.5) ** 2
+    L = cholesky(SquaredExponential(1.0, np.array([0.5]), 1e-6).gram(X))[0]
+    assert Warp.fit(losses).power < 0
+    assert Warp.fit(losses, L).power > 0.5
 
 
 def test_a_penalty_does_not_hide_the_differences_between_good_losses() -> None:

@@ -29,6 +29,7 @@ BOUNDS = Bounds(noise=(1e-8, 1.0))
 to the bottom; with the noise of `Prior()`, 1 % of the variance, it stops slightly above it."""
 HOW = Fit(restarts=0, prior=PRIOR, bounds=BOUNDS, free_mean=True, max_rows=200)
 ALWAYS = 10  # trials up to which every one refits the hyperparameters; a guess
+CROWDED = 20  # trials from which on the warp takes them as correlated: they lie around the best; a guess
 LEAST_NOISE = 1e-6  # of a kernel from past runs, relative to its amplitude; a guess
 
 
@@ -96,8 +97,13 @@ class GaussianModel:
         warp = Warp.fit(losses)
         y = warp(losses)
         kernel = fit_kernel([(Z, y)], HOW, rng=np.random.default_rng([self.seed, len(y)]))
-        level = float(likely_mean(cholesky(kernel.gram(Z))[0], y))
-        return GaussianPosterior(GP.fit(kernel, Z, y, mean=level), warp)
+        L = cholesky(kernel.gram(Z))[0]
+        if len(y) >= CROWDED:
+            warp = Warp.fit(losses, L)
+            y = warp(losses)
+            kernel = fit_kernel([(Z, y)], HOW, rng=np.random.default_rng([self.seed, len(y)]), start=kernel)
+            L = cholesky(kernel.gram(Z))[0]
+        return GaussianPosterior(GP.fit(kernel, Z, y, mean=float(likely_mean(L, y))), warp)
 
 
 def refit_at(n: int) -> int:

@@ -46,13 +46,19 @@ CAUTION = 3.0  # with k results, likelihoods count to the power k / (k + CAUTION
 
 # Limits; guesses.
 TOLERANCE = 0.2  # errors of v below this do not count: with results that tie, a density could have any size
+FEW = 20  # results up to which that holds; with more, the tolerance falls with the square of their number
 NEGLIGIBLE = 1e-4  # hypotheses with a smaller weight are dropped
 LEAST_VARIANCE = 1e-6  # smaller posterior variances of a score are rounding error
 
 
+def tolerance(results: int) -> float:
+    """The size of errors of v that do not count, given so many results."""
+    return TOLERANCE * min(1.0, FEW / max(results, 1)) ** 2
+
+
 def log_density(error: Array, variance: Array) -> Array:
-    """Logarithm of the normal density of errors of v, with the tolerance added to their variance."""
-    variance = variance + TOLERANCE**2
+    """Logarithm of the normal density of k errors of v (k, …), with the tolerance added to their variance."""
+    variance = variance + tolerance(len(error)) ** 2
     return np.asarray(-0.5 * (np.log(2 * math.pi * variance) + error**2 / variance))
 
 

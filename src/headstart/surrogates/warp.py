@@ -10,17 +10,19 @@ larger one the good side.
 | ------ | ------- | ----- | ----------------------------------------------------------------------------- |
 | t      | `t`     | (n,)  | losses relative to their median, in units of their quartile distance, clipped |
 | a      | `power` |       | the power (λ in their paper), by maximum likelihood                           |
+| L      | `L`     | (n,n) | factor of the covariance of the losses under a Gaussian process, if known     |
 | y      | `y`     | (n,)  | ψ(t), standardised                                                            |
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 
+from headstart._support.rounding import DIGITS, settled
 from headstart._support.types import Array
+from headstart.gp.linalg import solve_lower
 from headstart.surrogates.base import ROUNDING
 
 # Guesses, backed only by the tests.
@@ -43,8 +45,12 @@ class Warp:
     spread: float = 1.0
 
     @classmethod
-    def fit(cls, losses: Array) -> Warp:
-        """The warp with the power in POWERS under which the losses are most likely normal."""
+    def fit(cls, losses: Array, L: Array | None = None) -> Warp:
+        """The warp with the power in POWERS under which the losses are most likely normal.
+
+        Without L, they count as independent. Late in a search they are not: most lie close together around the best,
+        and as independent results they would bend the scale towards their own small differences.
+        """
         ordinary = _without_penalties(np.clip(losses, -HUGE, HUGE))
         low, shift, high = np.quantile(ordinary, [0.25, 0.5, 0.75])
         scale, gain = float(high - low), float(shift - ordinary[0])
@@ -58,9 +64,9 @@ class Warp:
         slope = float((np.sign(t) * np.log1p(np.abs(t))).sum())
         powers = np.arange(POWERS[0], POWERS[1] + POWER_STEP / 2, POWER_STEP)
         bent = yeo_johnson(t, powers[:, None])
-        variance = bent.var(axis=1)
-        i = int(np.argmax(-0.5 * len(t) * np.log(variance) + (powers - 1.0) * slope))
-        return cls(float(shift), scale, float(powers[i]), float(bent[i].mean()), math.sqrt(variance[i]))
+        variance = bent.var(axis=1) if L is None else generalised_variance(bent, L)
+        i = int(np.argmax(settled(-0.5 * np.log(variance) + (powers - 1.0) * slope / len(t), DIGITS)))
+        return cls(float(shift), scale, float(powers[i]), float(bent[i].mean()), float(bent[i].std()))
 
     def __call__(self, losses: Array) -> Array:
         """Losses → y."""
@@ -71,6 +77,17 @@ class Warp:
         """y → losses."""
         t = inverse_yeo_johnson(y * self.spread + self.mean, self.power)
         return np.asarray(t * self.scale + self.shift)
+
+
+def generalised_variance(Y: Array, L: Array) -> Array:
+    """(y − m)ᵀ K⁻¹ (y − m) / n of the rows y of Y (p, n), with the most likely mean m of each and K = L Lᵀ: (p,).
+
+    It is the most likely amplitude of a Gaussian process with the covariance K times an amplitude.
+    """
+    white = solve_lower(L, np.column_stack([np.ones(len(L)), Y.T]))
+    one, rest = white[:, :1], white[:, 1:]
+    rest = rest - one * ((one * rest).sum(axis=0) / float((one**2).sum()))
+    return np.asarray((rest**2).mean(axis=0))
 
 
 def _without_penalties(losses: Array) -> Array:
