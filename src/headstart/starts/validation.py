@@ -39,7 +39,7 @@ from headstart.strategies.names import resolve_strategy, strategy_name
 from headstart.transfer.models import TaskModels
 
 MANY = 60  # a history of at most so many tasks is used whole
-SAMPLE = 30  # tasks that stand for a longer history: less than a minute of work
+SAMPLE = 24  # tasks that stand for a longer history: less than a minute of work
 N = 10  # configurations of a start, if the space has as many
 REPEATS = {"rbi": 10, "random": 10}  # random methods are averaged over this many draws
 
@@ -61,7 +61,7 @@ def evidence(
     """Leave out each task in turn, start it with each method learned from the others, and compare with random search.
 
     history, space, rename, fill: as for `learn`. n: configurations of a start (default: 10, or as many as the space
-    has). tasks: how many tasks to use, drawn at random, or "all" (default: all of up to 60, 30 of more). jobs: tasks to
+    has). tasks: how many tasks to use, drawn at random, or "all" (default: all of up to 60, 24 of more). jobs: tasks to
     run in parallel, with any backend of joblib. progress: whether to show an estimate of the time and a progress bar;
     None shows them on a terminal only. Methods that need meta-features get those of the left-out task. time: also
     compare over time, for which the history must have costs.
