@@ -3,9 +3,9 @@
 python benchmarks/stress_numbers.py [--asks 600] [--learns 300] [--studies 60] [--seed 0]
 
 Random cases, each with a space, past and new losses and a method of its own. Every proposal has to be finite, inside
-the space and new as long as the space has something new, without a warning. The numbers of the options count cases: in
-"asks", a case is a search of at least 15 trials; in "learns", a start of up to 10 configurations; in "studies", an Optuna
-study of 15 trials, which Optuna's own samplers run, too. A case may take a minute.
+the space and new as long as the space has something new, without a warning. The options count cases: of "asks", a case
+is a search of 15 trials; of "learns", a start of up to 10 configurations; of "studies", an Optuna study of 15 trials,
+which Optuna's own samplers run, too. A case may take a minute of processor time.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ import optuna
 from optuna.exceptions import ExperimentalWarning
 
 import headstart as hs
-from headstart.adapters.optuna.distributions import to_distributions
 from headstart.errors import ExhaustedError
 from headstart.history import build
 
@@ -102,8 +101,9 @@ class Case:
         V = self.space.sample_values(sum(counts), rng=draw)
         kinds = [self.names[1]] * (len(counts) - 1) + ["usual"]
         losses = [loss for kind, n in zip(kinds, counts, strict=True) for loss in self.losses(kind, n)]
-        losses = [losses[i] if i else 0.0 for i in range(len(losses))]  # at least one is there
         tasks = [f"task {i}" for i, n in enumerate(counts) for _ in range(n)]
+        first = [i == 0 or tasks[i] != tasks[i - 1] for i in range(len(tasks))]
+        losses = [1.0 if math.isnan(loss) and new else loss for loss, new in zip(losses, first, strict=True)]
         features = {name: {"size": 10.0 * i, "kinds": draw.normal()} for i, name in enumerate(dict.fromkeys(tasks))}
         return build(self.space, tasks=tasks, V=V, losses=np.array(losses), features=features)
 
@@ -159,7 +159,6 @@ def study(case: Case, sampler: str) -> str:
     direction = rng.choice(["minimize", "maximize"])
     made = SAMPLERS[sampler](space, history, rng.randrange(99))
     made_for = optuna.create_study(sampler=made, direction=direction)
-    to_distributions(space)
 
     def objective(trial: optuna.Trial) -> float:
         case.look(suggest(trial))
@@ -172,14 +171,14 @@ def study(case: Case, sampler: str) -> str:
 @contextmanager
 def bounded() -> Iterator[None]:
     def late(*_: Any) -> None:
-        raise TimeoutError(f"not done after {SECONDS} s")
+        raise TimeoutError(f"not done after {SECONDS} processor seconds")
 
-    signal.signal(signal.SIGALRM, late)
-    signal.alarm(SECONDS)
+    signal.signal(signal.SIGPROF, late)
+    signal.setitimer(signal.ITIMER_PROF, SECONDS)
     try:
         yield
     finally:
-        signal.alarm(0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
 
 
 def campaign(name: str, run: Callable[[Case], str], cases: int, seed: int) -> Counter[str]:

@@ -551,7 +551,8 @@ def test_in_a_hurry_the_model_chooses_for_several_trials(monkeypatch: pytest.Mon
     later = [search.propose(now, last.number, evaluating=1e-9) for _ in range(4)]
     assert calls == [5]
     assert len({tuple(reservation.config.items()) for reservation in [first, *later]}) == 5
-    assert first.why and not first.ahead
+    assert first.why
+    assert not first.ahead
     assert all(reservation.ahead for reservation in later)
     search.propose(now, last.number)
     assert calls == [5, 1]
