@@ -3,9 +3,9 @@
 python benchmarks/stress_names.py [--rounds 4] [--seed 0]
 
 Each round puts other hostile names into files of every kind, wherever a name can be: tasks, parameters, choices,
-studies, methods, file names. They hold escape sequences (title, clipboard, links, colours), control characters, text from
-right to left, markup of rich, HTML and Markdown, paths such as ../../x, and hundreds of characters of any script. Every
-command then runs twice, with a pipe and in a terminal. "orders" counts outputs with anything but text and our own
+studies, methods, file names. They hold escape sequences (title, clipboard, links, colours), control characters, text
+from right to left, markup of rich, HTML and Markdown, paths such as ../../x, and hundreds of characters of any script.
+Every command then runs twice, with a pipe and in a terminal. "orders" counts outputs with anything but text and our own
 colours, "outside" files that were written anywhere else than asked for. Pages are opened in Chromium, if it is there:
 "executed" counts pages in which a script of a name ran, or whose markup became an element.
 """
@@ -34,10 +34,11 @@ from pages import browser
 
 PIECES = [
     "\x1b]0;title\x07", "\x1b]52;c;aGk=\x07", "\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\", "\x1b[31m", "\x1b[2J",
-    "\x9b1m", "\r", "\n", "\t", "\b", "\x7f", "\u202e", "\u2066", "\u200f", "\ue000", "\U000e0001", "\x00", "[bold red]a[/]",
-    "[link=http://x]y[/link]", "<script>window.ran = 1</script>", "<img src=x onerror='window.ran = 1'>", "</script>",
-    "<b id='evil'>", "&lt;", "**a**", "[a](javascript:alert(1))", "| x |", "../../x", "/etc/x", "%s", "{0}", "%{text}",
-    "数据集", "שלום", "x" * 300, "é", "'", '"', ",", ";", "\\", "$(touch ran)", "`touch ran`",
+    "\x9b1m", "\r", "\n", "\t", "\b", "\x7f", "\u202e", "\u2066", "\u200f", "\ue000", "\U000e0001", "\x00",
+    "[bold red]a[/]", "[link=http://x]y[/link]", "<script>window.ran = 1</script>",
+    "<img src=x onerror='window.ran = 1'>", "</script>", "<b id='evil'>", "&lt;", "**a**", "[a](javascript:alert(1))",
+    "| x |", "../../x", "/etc/x", "%s", "{0}", "%{text}", "数据集", "שלום", "x" * 300, "é", "'", '"', ",", ";", "\\",
+    "$(touch ran)", "`touch ran`",
 ]  # fmt: skip
 RAW = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 COLOUR = re.compile("\x1b\\[[0-9;]*m")

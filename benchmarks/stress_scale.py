@@ -18,7 +18,7 @@ import sys
 import tempfile
 import time
 import zipfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -176,6 +176,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tasks", type=int, default=5000, help="of the long history")
     parser.add_argument("--only", nargs="+", metavar="ROW", help="learn, check, report, choices-gp, claim-0 …")
+    parser.add_argument("--slow", type=float, default=1, help="factor for the time that is allowed")
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
     print("| process | limit | seconds | processor seconds | MB | ends as it should |")
@@ -185,6 +186,7 @@ def main() -> None:
         for key, row in rows(folder, args.tasks, args.seed).items():
             if args.only and key not in args.only:
                 continue
+            row = replace(row, seconds=args.slow * row.seconds)
             well, seconds, busy, memory = measured(row, folder)
             limit = f"{row.seconds:.0f} s, {row.megabytes:.0f} MB"
             cells = f"{limit} | {seconds:.0f} | {busy:.0f} | {memory:.0f} | {'yes' if well else 'no'}"

@@ -25,6 +25,7 @@ import headstart as hs
 from stress_kills import SPACE, STARTS, STORAGES, Outcome, fork, opened, place, run_alone
 
 WORKERS, LIMIT = (1, 8), 900
+SAMPLERS = ("HeadstartSampler", "TPESampler")
 
 
 def objective(trial: optuna.Trial) -> float:
@@ -70,6 +71,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--trials", type=int, default=1000, help="of eight workers; one worker runs an eighth")
     parser.add_argument("--storages", nargs="+", choices=STORAGES, default=STORAGES)
+    parser.add_argument("--samplers", nargs="+", choices=SAMPLERS, default=SAMPLERS)
+    parser.add_argument("--workers", nargs="+", type=int, default=WORKERS)
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
     optuna.logging.set_verbosity(optuna.logging.ERROR)
@@ -81,8 +84,8 @@ def main() -> None:
     print("| --- | --- | --: | --: | --: | --: | --: |")
     for kind in args.storages:
         with tempfile.TemporaryDirectory() as folder, place(kind, Path(folder)) as where:
-            for name in ("HeadstartSampler", "TPESampler"):
-                for workers in WORKERS:
+            for name in args.samplers:
+                for workers in args.workers:
                     trials = args.trials if workers > 1 else max(args.trials // 8, 1)
                     found, speed, busy = one_study(where, f"{name}-{workers}", name, workers, trials, args.seed)
                     counts = f"{workers} | {found.finished} | {found.twice} | {speed:.1f} | {1000 * busy:.0f}"

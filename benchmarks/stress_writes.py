@@ -3,10 +3,10 @@
 python benchmarks/stress_writes.py [--kills 150] [--commands 6] [--seed 0]
 
 For every kind of file, a process writes two contents in turn, over and over, and is killed (SIGKILL) at a random
-moment. The file must then hold one of the two. Beside it may lie a temporary file, which the next writer removes; whether
-it does so is asked at the end, when all of them are made to look two minutes old. Two processes that write the same file
-at once count as a kind of their own. The commands `build` and `reproduce`, which have worker processes, are killed and
-continued: the workers have to end on their own, and the result has to be the same as without a kill.
+moment. The file must then hold one of the two. Beside it may lie a temporary file, which the next writer removes;
+whether it does so is asked at the end, when all of them are made to look two minutes old. Two processes that write the
+same file at once count as a kind of their own. The commands `build` and `reproduce`, which have worker processes, are
+killed and continued: the workers have to end on their own, and the result has to be the same as without a kill.
 """
 
 from __future__ import annotations
