@@ -1,6 +1,6 @@
 """Programs killed while they write: is a file ever damaged, and what is left behind?
 
-python benchmarks/stress_writes.py [--kills 150] [--commands 6] [--seed 0]
+python benchmarks/stress_writes.py [--kills 150] [--commands 3] [--seed 0]
 
 For every kind of file, a process writes two contents in turn, over and over, and is killed (SIGKILL) at a random
 moment. The file must then hold one of the two. Beside it may lie a temporary file, which the next writer removes;
@@ -48,10 +48,10 @@ def state(path: Path, optimizer: hs.Optimizer) -> None:
         temporary.write_text(json.dumps(optimizer.state()))
 
 
-def told(seed: int) -> hs.Optimizer:
-    optimizer = hs.Optimizer(SPACE, seed=seed)
+def told(which: int) -> hs.Optimizer:
+    optimizer = hs.Optimizer(SPACE, seed=0)
     for i in range(5):
-        optimizer.tell(optimizer.ask(), float(i))
+        optimizer.tell(optimizer.ask(), float(i + which))
     return optimizer
 
 
@@ -199,7 +199,7 @@ COLUMNS = ("kills", "damaged", "different", "temporary files", "left for good", 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kills", type=int, default=150, help="of each kind of file")
-    parser.add_argument("--commands", type=int, default=6, help="kills of each command")
+    parser.add_argument("--commands", type=int, default=3, help="kills of each command")
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
     print(f"| written | {' | '.join(COLUMNS)} |")
