@@ -20,7 +20,7 @@ from zlib import crc32
 import numpy as np
 
 from headstart._support.arguments import whole
-from headstart._support.processes import Child
+from headstart._support.processes import Child, parallel
 from headstart._support.progress import Progress, clock
 from headstart._support.threads import one_thread
 from headstart._support.types import Array
@@ -118,14 +118,14 @@ def _all_left_out(
     history: History, n: int, methods: tuple[Any, ...], seed: int, searched: bool, jobs: int
 ) -> Iterator[Result]:
     """The results in the order of the tasks. The first one is computed here, so that its time can be taken."""
-    from joblib import Parallel, delayed
+    from joblib import delayed
     from joblib.parallel import get_active_backend
 
     first, *rest = history.tasks
     yield _left_out(history, first, n, methods, seed, searched)
     # One result at a time, for the progress bar; some backends, such as Ray's, can only return whole lists.
     how = "generator" if get_active_backend()[0].supports_return_generator else "list"
-    yield from Parallel(n_jobs=jobs, return_as=how)(
+    yield from parallel(n_jobs=jobs, return_as=how)(
         delayed(Child(_left_out))(history, task, n, methods, seed, searched) for task in rest
     )
 
