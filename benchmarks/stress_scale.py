@@ -69,15 +69,14 @@ def make_history(path: Path, tasks: int, seed: int) -> None:
 # -- small files that claim to be large ------------------------------------------------------------------------
 
 
-def claims(folder: Path) -> dict[str, list[str]]:
-    """The arguments of commands, by a description of the file that they read."""
+def claims(folder: Path, millions: int) -> dict[str, list[str]]:
+    """The arguments of commands, by a description of the file that they read. millions: rows of the Parquet file."""
     history, big = folder / "small.parquet", folder / "claims.parquet"
     make_history(history, 5, 0)
     table = pq.read_table(history)
-    schema, rows = table.schema, 20_000_000
-    with pq.ParquetWriter(big, schema, compression="zstd") as writer:
+    with pq.ParquetWriter(big, table.schema, compression="zstd") as writer:
         piece = table.take(pa.array(np.zeros(1_000_000, dtype=np.int64)))
-        for _ in range(rows // len(piece)):
+        for _ in range(millions):
             writer.write_table(piece)
     archive = folder / "claims.npz"
     with zipfile.ZipFile(archive, "w") as file:
@@ -92,7 +91,7 @@ def claims(folder: Path) -> dict[str, list[str]]:
     deep.write_text("[" * 1_000_000)
     loaded = "from headstart.datasets.siamese import Model; Model.load"
     refused = "import sys, headstart as hs\ntry: {}\nexcept hs.errors.HeadstartError: sys.exit(2)"
-    size = f"{rows // 10**6} million rows in {big.stat().st_size // 1024:,} KB"
+    size = f"{millions} million rows in {big.stat().st_size // 1024:,} KB"
     return {
         f"Parquet, {size}": ["-m", "headstart", "learn", str(big)],
         "npz, 8 TB in 1 KB": ["-c", refused.format(f"{loaded}({str(archive)!r})")],
@@ -114,7 +113,7 @@ for i in range(12):
 """
 
 
-def rows(folder: Path, tasks: int, seed: int) -> dict[str, Row]:
+def rows(folder: Path, tasks: int, seed: int, millions: int) -> dict[str, Row]:
     runs, hs_ = folder / "runs.parquet", ["-m", "headstart"]
     make_history(runs, tasks, seed)
     many = f"{tasks:,} tasks"
@@ -131,7 +130,7 @@ def rows(folder: Path, tasks: int, seed: int) -> dict[str, Row]:
         code = CHOICES.format(past=past, surrogate=surrogate)
         about = f"10,000 choices, 12 trials with {surrogate}"
         found[f"choices-{surrogate}"] = Row(about, ["-c", code], megabytes=GIGABYTE)
-    for i, (about, command) in enumerate(claims(folder).items()):
+    for i, (about, command) in enumerate(claims(folder, millions).items()):
         found[f"claim-{i}"] = Row(about, command, codes=(2,), seconds=MINUTE / 6, megabytes=GIGABYTE)
     return found
 
@@ -176,6 +175,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tasks", type=int, default=5000, help="of the long history")
     parser.add_argument("--only", nargs="+", metavar="ROW", help="learn, check, report, choices-gp, claim-0 …")
+    parser.add_argument("--rows", type=int, default=20, help="millions of rows that a Parquet file claims")
     parser.add_argument("--slow", type=float, default=1, help="factor for the time that is allowed")
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
@@ -183,7 +183,7 @@ def main() -> None:
     print("| --- | --- | --: | --: | --: | --- |")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        for key, row in rows(folder, args.tasks, args.seed).items():
+        for key, row in rows(folder, args.tasks, args.seed, args.rows).items():
             if args.only and key not in args.only:
                 continue
             row = replace(row, seconds=args.slow * row.seconds)

@@ -40,4 +40,4 @@ def _group_means(x: Array, count: Whole, first: Rows) -> Array:
     share = np.divide(weight, total, out=np.zeros_like(weight), where=total > 0)
     offset = np.where(weight > 0, (x / 2 - start / 2) * share, 0.0)  # halves, because differences may overflow
     half = np.add.reduceat(offset, first)
-    return np.asarray(start[first] + half + half)
+    return np.where(half == 0, start[first], 2 * (start[first] / 2 + half))
