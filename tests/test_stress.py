@@ -55,7 +55,7 @@ def test_eight_workers_try_nothing_twice() -> None:
 
 def test_hostile_numbers_give_finite_new_proposals_inside() -> None:
     pytest.importorskip("optuna", reason="Optuna is not installed")
-    arguments = ("--asks", "12", "--learns", "6", "--studies", "4", "--samplers", "HeadstartSampler")
+    arguments = ("--asks", "8", "--learns", "4", "--studies", "2", "--samplers", "HeadstartSampler")
     found = table("stress_numbers.py", *arguments)
     assert list(found) == ["asks", "learns", "HeadstartSampler"]
     for row in found.values():
