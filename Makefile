@@ -3,7 +3,7 @@
 # make test-exports    test starts in Ray Tune, SMAC … and their past runs, in a separate environment
 # make lint    check style, types and imports between folders
 # make bench   compute the numbers of benchmarks/README.md
-# make stress  kill workers, damage files and let workers race: the campaigns of benchmarks/README.md (half an hour)
+# make stress  kills, damaged files, races, hostile numbers and names: the campaigns of benchmarks/README.md (long)
 # make reproduce    rerun a paper's experiments, by default a quick run of the first; ARGS="similarities --history svm"
 # make audit   ask a vulnerability service about the pinned versions
 # make claims  write docs/claims.md from the tables in benchmarks/papers

@@ -239,8 +239,10 @@ def change_rows(path: Path, rng: random.Random) -> None:
         value = json.dumps(value) if isinstance(value, (list, dict)) else value
         value = float(value) if isinstance(value, int) and abs(value) >= 2**63 else value
         value = rng.choice([value, b"\xff\xfe", value])
+        draw = rng.random()
         with contextlib.suppress(sqlite3.Error):
-            row = f"(SELECT rowid FROM {table} ORDER BY random() LIMIT 1)"
+            rows = [row for (row,) in connection.execute(f"SELECT rowid FROM {table} ORDER BY rowid")]
+            row = rows[int(draw * len(rows))] if rows else 0
             actions = [f"UPDATE {table} SET {rng.choice(columns)} = ? WHERE rowid = {row}"] * 8
             actions += [f"DELETE FROM {table} WHERE rowid = {row}", f"ALTER TABLE {table} RENAME TO other"]
             action = rng.choice(actions)

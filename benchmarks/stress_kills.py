@@ -1,10 +1,14 @@
 """Workers killed at random moments: is anything lost, tried twice or never tried, and does anybody wait?
 
-python benchmarks/stress_kills.py [--kills 334] [--storages sqlite journal postgresql] [--seed 0]
+python benchmarks/stress_kills.py [--kills 334] [--others 60] [--storages sqlite journal postgresql] [--seed 0]
 
 Four workers share a study with a start of twelve configurations. One of them after the other is killed (SIGKILL) at a
 random moment, while it chooses, writes or evaluates, and replaced. When a study has had its share of kills, the workers
 finish in peace. The storages have no heartbeat, so that only the sampler can find out who is dead.
+
+Beside it, Optuna's TPESampler with the same configurations in its queue, and with all that Optuna offers against dead
+workers: in databases a heartbeat of one second and its callback for another attempt; a journal has no heartbeat. Its
+workers stop when all configurations are complete, or when there was nothing to wait for in five seconds.
 """
 
 from __future__ import annotations
@@ -25,6 +29,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 
 import optuna
+from optuna.exceptions import ExperimentalWarning
 from optuna.trial import TrialState
 
 import headstart as hs
@@ -34,6 +39,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 from postgres import server
 
 WORKERS, STARTS, KILLS = 4, 12, 20  # KILLS: of one study
+IN_VAIN = 5.0  # seconds without a configuration of the start after which a worker of TPESampler stops
 SPACE = hs.Space({"x": hs.Float(0, 1), "y": hs.Float(1e-3, 1e3, log=True), "kind": hs.Categorical(["a", "b"])})
 STORAGES = ("sqlite", "journal", "postgresql")
 
@@ -54,25 +60,34 @@ class Outcome:
         return Outcome(**{**sums, "longest": max(self.longest, other.longest)})
 
 
-def opened(where: str) -> optuna.storages.BaseStorage:
+def opened(where: str, *, heartbeat: bool = False) -> optuna.storages.BaseStorage:
     if "://" in where:
-        return optuna.storages.RDBStorage(where)
+        if not heartbeat:
+            return optuna.storages.RDBStorage(where)
+        again = optuna.storages.RetryHeartbeatStaleTrialCallback()
+        return optuna.storages.RDBStorage(
+            where, heartbeat_interval=1, grace_period=2, heartbeat_stale_trial_callback=again
+        )
     lock = optuna.storages.journal.JournalFileSymlinkLock(where, grace_period=2)  # of those who die holding it
     return optuna.storages.JournalStorage(optuna.storages.journal.JournalFileBackend(where, lock))
 
 
-def work(where: str, name: str, start: hs.Start, log: Path, seed: int) -> None:
-    """Run trials until all configurations of the start are complete."""
+def work(where: str, name: str, start: hs.Start | None, log: Path, seed: int) -> None:
+    """Run trials until all configurations of the start are complete. start: None if they are in Optuna's queue."""
     rng, out = random.Random(seed), os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+    last = time.monotonic()
 
     def note(kind: str, what: float) -> None:
         os.write(out, f"{kind} {what}\n".encode())  # one write of a short line is whole or not there
 
-    class Timed(hs.optuna.HeadstartSampler):
-        def before_trial(self, study: optuna.Study, trial: optuna.trial.FrozenTrial) -> None:
-            begin = time.monotonic()
-            super().before_trial(study, trial)
-            note("chose", time.monotonic() - begin)
+    def timed(sampler: type[optuna.samplers.BaseSampler]) -> type[optuna.samplers.BaseSampler]:
+        class Timed(sampler):
+            def before_trial(self, study: optuna.Study, trial: optuna.trial.FrozenTrial) -> None:
+                begin = time.monotonic()
+                super().before_trial(study, trial)
+                note("chose", time.monotonic() - begin)
+
+        return Timed
 
     def objective(trial: optuna.Trial) -> float:
         x, y = trial.suggest_float("x", 0, 1), trial.suggest_float("y", 1e-3, 1e3, log=True)
@@ -81,12 +96,18 @@ def work(where: str, name: str, start: hs.Start, log: Path, seed: int) -> None:
         return (x - 0.3) ** 2 + abs(y - 1) / 1000 + (kind == "b")
 
     def finished(study: optuna.Study, trial: optuna.trial.FrozenTrial) -> None:
+        nonlocal last
         note("finished", trial.number)
-        if len(complete_starts(study)) == STARTS:
+        if "headstart:start" in trial.user_attrs:
+            last = time.monotonic()
+        if len(complete_starts(study)) == STARTS or (start is None and time.monotonic() > last + IN_VAIN):
             study.stop()
 
-    study = optuna.load_study(storage=opened(where), study_name=name, sampler=Timed(start))
-    study.optimize(objective, callbacks=[finished])
+    if start is not None:
+        sampler, storage = timed(hs.optuna.HeadstartSampler)(start), opened(where)
+    else:
+        sampler, storage = timed(optuna.samplers.TPESampler)(seed=seed), opened(where, heartbeat=True)
+    optuna.load_study(storage=storage, study_name=name, sampler=sampler).optimize(objective, callbacks=[finished])
 
 
 def complete_starts(study: optuna.Study) -> Counter[int]:
@@ -108,11 +129,18 @@ def fork(function, *arguments) -> int:
     return pid
 
 
-def one_study(where: str, name: str, kills: int, seed: int, folder: Path) -> Outcome:
+def one_study(where: str, name: str, kills: int, seed: int, folder: Path, *, ours: bool = True) -> Outcome:
     rng, log = random.Random(seed), folder / f"{name}.txt"
     start = hs.Start(SPACE, SPACE.sample(STARTS, seed=seed))
-    run_alone(lambda: optuna.create_study(storage=opened(where), study_name=name))
-    begin = lambda: fork(work, where, name, start, log, rng.randrange(2**31))  # noqa: E731
+
+    def create() -> None:
+        study = optuna.create_study(storage=opened(where), study_name=name)
+        for i, config in enumerate([] if ours else start.configs):
+            study.enqueue_trial(config, user_attrs={"headstart:start": i})
+
+    run_alone(create)
+    given = start if ours else None
+    begin = lambda: fork(work, where, name, given, log, rng.randrange(2**31))  # noqa: E731
     pids = [begin() for _ in range(WORKERS)]
     killed = 0
     while killed < kills:
@@ -164,31 +192,34 @@ def place(kind: str, folder: Path) -> Iterator[str]:
         yield f"sqlite:///{folder}/runs.db" if kind == "sqlite" else f"{folder}/journal.log"
 
 
-def campaign(kind: str, kills: int, seed: int) -> Outcome:
+def campaign(kind: str, kills: int, seed: int, *, ours: bool = True) -> Outcome:
     total = Outcome()
     with tempfile.TemporaryDirectory() as folder, place(kind, Path(folder)) as where:
         while total.kills < kills:
             n = min(KILLS, kills - total.kills)
-            total += one_study(where, f"study-{total.kills}", n, seed + total.kills, Path(folder))
+            total += one_study(where, f"study-{total.kills}", n, seed + total.kills, Path(folder), ours=ours)
     return total
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kills", type=int, default=334, help="kills of each storage")
+    parser.add_argument("--others", type=int, default=60, help="the same with Optuna's TPESampler")
     parser.add_argument("--storages", nargs="+", choices=STORAGES, default=STORAGES)
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     warnings.filterwarnings("ignore", "The value of `grace_period`")
+    warnings.simplefilter("ignore", ExperimentalWarning)  # of Optuna's heartbeat
     warm_up = optuna.create_study(sampler=hs.optuna.HeadstartSampler(None, n_init=2, space=SPACE))
     warm_up.optimize(lambda trial: trial.suggest_float("x", 0, 1), n_trials=4)  # loads what is imported on first use
-    print("| storage | kills | finished trials | lost | starts tried twice | never | longest choice |")
-    print("| --- | --: | --: | --: | --: | --: | --: |")
-    for kind in args.storages:
-        found = campaign(kind, args.kills, args.seed)
-        counts = f"{found.kills} | {found.finished} | {found.lost} | {found.twice} | {found.never}"
-        print(f"| {kind} | {counts} | {found.longest:.1f} s |", flush=True)
+    print("| sampler | storage | kills | finished trials | lost | starts tried twice | never | longest choice |")
+    print("| --- | --- | --: | --: | --: | --: | --: | --: |")
+    for sampler, kills in (("HeadstartSampler", args.kills), ("TPESampler", args.others)):
+        for kind in args.storages if kills else ():
+            found = campaign(kind, kills, args.seed, ours=sampler == "HeadstartSampler")
+            counts = f"{found.kills} | {found.finished} | {found.lost} | {found.twice} | {found.never}"
+            print(f"| {sampler} | {kind} | {counts} | {found.longest:.1f} s |", flush=True)
 
 
 if __name__ == "__main__":

@@ -2,14 +2,16 @@
 
 python benchmarks/stress_workers.py [--trials 1000] [--storages sqlite journal postgresql] [--seed 0]
 
-Trials per second, from the first to the last finished trial, of HeadstartSampler and of Optuna's TPESampler. "Twice"
-counts configurations that two finished trials have in common.
+Trials per second of HeadstartSampler and of Optuna's TPESampler, and the processor time of a trial in its worker, which
+depends less on what else the machine does. "Twice" counts configurations that two finished trials have in common. A
+worker that fails, for instance since a database is locked, or that takes longer than LIMIT seconds, ends the campaign.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import signal
 import tempfile
 import time
 import warnings
@@ -22,7 +24,8 @@ from optuna.trial import TrialState
 import headstart as hs
 from stress_kills import SPACE, STARTS, STORAGES, Outcome, fork, opened, place, run_alone
 
-WORKERS = (1, 8)
+WORKERS, LIMIT = (1, 8), 900
+SAMPLERS = ("HeadstartSampler", "TPESampler")
 
 
 def objective(trial: optuna.Trial) -> float:
@@ -37,21 +40,23 @@ def sampler(kind: str, seed: int) -> optuna.samplers.BaseSampler:
 
 
 def work(where: str, name: str, kind: str, trials: int, seed: int) -> None:
+    signal.alarm(LIMIT)  # a deadlock would end the worker
     study = optuna.load_study(storage=opened(where), study_name=name, sampler=sampler(kind, seed))
     study.optimize(objective, n_trials=trials)
 
 
-def one_study(where: str, name: str, kind: str, workers: int, trials: int, seed: int) -> tuple[float, Outcome]:
-    """Trials per second, and what was tried twice."""
+def one_study(where: str, name: str, kind: str, workers: int, trials: int, seed: int) -> tuple[Outcome, float, float]:
+    """What was tried twice, trials per second, and processor seconds per trial."""
     run_alone(lambda: optuna.create_study(storage=opened(where), study_name=name))
     begin = time.monotonic()
     pids = [fork(work, where, name, kind, trials // workers, seed) for _ in range(workers)]
-    codes = [os.waitpid(pid, 0)[1] for pid in pids]
+    ends = [os.wait4(pid, 0) for pid in pids]
     seconds = time.monotonic() - begin
     found = run_alone(lambda: counted(where, name))
-    if any(codes):
+    if any(code for _, code, _ in ends):
         raise SystemExit(f"a worker failed on {name}")
-    return found.finished / seconds, found
+    busy = sum(used.ru_utime + used.ru_stime for _, _, used in ends)
+    return found, found.finished / seconds, busy / max(found.finished, 1)
 
 
 def counted(where: str, name: str) -> Outcome:
@@ -66,6 +71,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--trials", type=int, default=1000, help="of eight workers; one worker runs an eighth")
     parser.add_argument("--storages", nargs="+", choices=STORAGES, default=STORAGES)
+    parser.add_argument("--samplers", nargs="+", choices=SAMPLERS, default=SAMPLERS)
+    parser.add_argument("--workers", nargs="+", type=int, default=WORKERS)
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
     optuna.logging.set_verbosity(optuna.logging.ERROR)
@@ -73,17 +80,16 @@ def main() -> None:
     hs.optuna.HeadstartSampler(None, n_init=2, space=SPACE)
     warm_up = optuna.create_study(sampler=hs.optuna.HeadstartSampler(None, n_init=2))
     warm_up.optimize(objective, n_trials=4)  # loads what is imported on first use
-    print("| storage | sampler | workers | trials | twice | trials per second |")
-    print("| --- | --- | --: | --: | --: | --: |")
+    print("| storage | sampler | workers | trials | twice | trials per second | processor ms per trial |")
+    print("| --- | --- | --: | --: | --: | --: | --: |")
     for kind in args.storages:
         with tempfile.TemporaryDirectory() as folder, place(kind, Path(folder)) as where:
-            for name in ("HeadstartSampler", "TPESampler"):
-                for workers in WORKERS:
+            for name in args.samplers:
+                for workers in args.workers:
                     trials = args.trials if workers > 1 else max(args.trials // 8, 1)
-                    speed, found = one_study(where, f"{name}-{workers}", name, workers, trials, args.seed)
-                    print(
-                        f"| {kind} | {name} | {workers} | {found.finished} | {found.twice} | {speed:.1f} |", flush=True
-                    )
+                    found, speed, busy = one_study(where, f"{name}-{workers}", name, workers, trials, args.seed)
+                    counts = f"{workers} | {found.finished} | {found.twice} | {speed:.1f} | {1000 * busy:.0f}"
+                    print(f"| {kind} | {name} | {counts} |", flush=True)
 
 
 if __name__ == "__main__":

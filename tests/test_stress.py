@@ -41,6 +41,39 @@ def test_damaged_files_are_refused_or_read() -> None:
 @pytest.mark.parametrize("kind", ["sqlite", "journal"])
 def test_workers_killed_at_random_moments_lose_nothing(kind: str) -> None:
     pytest.importorskip("optuna", reason="Optuna is not installed")
-    (row,) = table("stress_kills.py", "--kills", "8", "--storages", kind).values()
+    (row,) = table("stress_kills.py", "--kills", "8", "--others", "0", "--storages", kind).values()
     assert [row[name] for name in ("kills", "lost", "starts tried twice", "never")] == ["8", "0", "0", "0"]
     assert int(row["finished trials"]) >= 12
+
+
+def test_eight_workers_try_nothing_twice() -> None:
+    pytest.importorskip("optuna", reason="Optuna is not installed")
+    arguments = ("--trials", "48", "--storages", "sqlite", "--samplers", "HeadstartSampler", "--workers", "8")
+    (row,) = table("stress_workers.py", *arguments).values()
+    assert [row[name] for name in ("workers", "trials", "twice")] == ["8", "48", "0"]
+
+
+def test_hostile_numbers_give_finite_new_proposals_inside() -> None:
+    pytest.importorskip("optuna", reason="Optuna is not installed")
+    arguments = ("--asks", "8", "--learns", "4", "--studies", "2", "--samplers", "HeadstartSampler")
+    found = table("stress_numbers.py", *arguments)
+    assert list(found) == ["asks", "learns", "HeadstartSampler"]
+    for row in found.values():
+        assert int(row["proposals"]) > 0
+        wrong = ("not finite", "outside", "twice", "too few", "exceptions", "warnings")
+        assert [row[name] for name in wrong] == ["0"] * len(wrong), row
+
+
+def test_a_program_killed_while_it_writes_leaves_whole_files() -> None:
+    found = table("stress_writes.py", "--kills", "6", "--commands", "0")
+    assert len(found) == 10
+    for row in found.values():
+        assert [row[name] for name in ("kills", "damaged", "different", "left for good")] == ["6", "0", "0", "0"]
+
+
+def test_files_that_claim_to_be_huge_are_refused_and_many_choices_take_little_memory() -> None:
+    pytest.importorskip("torch", reason="torch is not installed")
+    rows = ("choices-gp", "claim-0", "claim-1", "claim-2", "claim-3")
+    found = table("stress_scale.py", "--tasks", "20", "--rows", "2", "--slow", "20", "--only", *rows)
+    assert len(found) == len(rows)
+    assert [row["ends as it should"] for row in found.values()] == ["yes"] * len(rows)

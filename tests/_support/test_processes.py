@@ -27,6 +27,19 @@ if __name__ == "__main__":
 """
 
 
+IDLE = """
+import os, sys, time
+from pathlib import Path
+from headstart._support.processes import parallel
+from joblib import delayed
+
+if __name__ == "__main__":
+    work = parallel(n_jobs=2, return_as="generator")(delayed(os.getpid)() for _ in range(2))
+    (Path(sys.argv[1]) / "pid").write_text(str(next(work)))
+    time.sleep(600)
+"""
+
+
 def is_alive(pid: int) -> bool:
     try:
         state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
@@ -52,3 +65,21 @@ def test_workers_end_with_a_process_that_is_killed(tmp_path: Path) -> None:
     while any(map(is_alive, workers)) and time.monotonic() < until:
         time.sleep(0.1)
     assert not any(map(is_alive, workers))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are looked up in /proc")
+def test_idle_workers_end_with_it_too(tmp_path: Path) -> None:
+    """A worker that has begun but never called anything of ours would wait for work for minutes."""
+    program, file = tmp_path / "program.py", tmp_path / "pid"
+    program.write_text(IDLE)
+    with subprocess.Popen([sys.executable, program, tmp_path], env=environment()) as process:
+        until = time.monotonic() + 120
+        while not (file.exists() and file.read_text()) and time.monotonic() < until:
+            time.sleep(0.1)
+        worker = int(file.read_text())
+        assert worker != process.pid
+        process.send_signal(signal.SIGKILL)
+    until = time.monotonic() + 60
+    while is_alive(worker) and time.monotonic() < until:
+        time.sleep(0.1)
+    assert not is_alive(worker)

@@ -24,6 +24,7 @@ optuna = pytest.importorskip("optuna", reason="Optuna is not installed")
 from headstart.adapters.optuna import reservations, workers  # noqa: E402
 from headstart.adapters.optuna.attributes import RESERVATION, WAITING  # noqa: E402
 from headstart.adapters.optuna.reservations import DEATHS, Reservation, is_dead, is_lost, wait_for_turn  # noqa: E402
+from headstart.adapters.optuna.sampler import RECENT  # noqa: E402
 from headstart.adapters.optuna.search import Search  # noqa: E402
 from headstart.adapters.optuna.workers import Worker  # noqa: E402
 from past_studies import SPACE, fill, memory, svm  # noqa: E402
@@ -545,11 +546,14 @@ def test_in_a_hurry_the_model_chooses_for_several_trials(monkeypatch: pytest.Mon
     )
     now = study.get_trials(deepcopy=False)
     search._choosing = 1e-3  # seconds; with SHARE = 4, the next four trials take long enough
-    first = search.propose(now, last.number, evaluating=1e-3 - 1e-9).config
+    first = search.propose(now, last.number, evaluating=1e-3 - 1e-9)
     assert calls == [5]
-    configs = [first, *(search.propose(now, last.number, evaluating=1e-9).config for _ in range(4))]
+    later = [search.propose(now, last.number, evaluating=1e-9) for _ in range(4)]
     assert calls == [5]
-    assert len({tuple(config.items()) for config in configs}) == 5
+    assert len({tuple(reservation.config.items()) for reservation in [first, *later]}) == 5
+    assert first.why
+    assert not first.ahead
+    assert all(reservation.ahead for reservation in later)
     search.propose(now, last.number)
     assert calls == [5, 1]
 
@@ -557,7 +561,7 @@ def test_in_a_hurry_the_model_chooses_for_several_trials(monkeypatch: pytest.Mon
 def test_one_worker_alone_is_never_in_a_hurry_for_its_proposals() -> None:
     """With one worker, proposals depend on nothing but the trials, however fast the objective is."""
     study, again = behind_the_start(12), behind_the_start(12)
-    assert study.sampler._evaluating < math.inf
+    assert len(study.sampler._evaluating) == RECENT
     assert [trial.params for trial in study.trials] == [trial.params for trial in again.trials]
 
 

@@ -112,6 +112,8 @@ def test_repeats_are_averaged_over_successes() -> None:
 def test_repeats_of_huge_losses_do_not_overflow() -> None:
     task = history([("t", 1, "a", None, 1.5e308), ("t", 1, "a", None, 1.7e308), ("t", 2, "a", None, 0.0)])["t"]
     assert task.losses[0] == pytest.approx(1.6e308)
+    far = history([("t", 1, "a", None, -1.7e308), *[("t", 1, "a", None, 1.7e308)] * 4, ("t", 2, "a", None, 0.0)])["t"]
+    assert far.losses[0] == pytest.approx(0.6 * 1.7e308)
 
 
 def test_costs_and_counts() -> None:

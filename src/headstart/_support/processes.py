@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Generic, ParamSpec, TypeVar
+from typing import Any, Generic, ParamSpec, TypeVar
 
 PAUSE = 0.5  # seconds between two looks at the parent
 
@@ -29,6 +29,16 @@ class Child(Generic[P, R]):
         if os.getppid() == self.parent:
             _watch(self.parent)
         return self.function(*args, **kwargs)
+
+
+def parallel(**how: Any) -> Any:
+    """joblib's `Parallel`, whose worker processes end with this one even before their first call."""
+    from joblib import Parallel
+    from joblib.parallel import get_active_backend
+
+    if type(get_active_backend()[0]).__name__ == "LokyBackend":  # others may not have an initializer
+        how = {**how, "initializer": _watch, "initargs": (os.getpid(),)}
+    return Parallel(**how)
 
 
 @lru_cache(maxsize=1)

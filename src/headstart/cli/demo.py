@@ -16,6 +16,7 @@ import numpy as np
 
 from headstart import library
 from headstart._support.arguments import whole
+from headstart._support.processes import parallel
 from headstart._support.progress import track
 from headstart._support.threads import one_thread
 from headstart._support.types import Array
@@ -67,7 +68,7 @@ def run(
     *, tasks: int = MOST_TASKS, trials: int = 20, seed: int = 0, jobs: int = -1, history: History | None = None
 ) -> Outcome:
     """Leave out up to `tasks` tasks of the history (by default the shipped one), each in turn, and tune them."""
-    from joblib import Parallel, delayed
+    from joblib import delayed
 
     tasks, trials, seed = whole("tasks", tasks, 1), whole("trials", trials, 1), whole("seed", seed, 0)
     history = library.load(HISTORY) if history is None else history
@@ -75,7 +76,7 @@ def run(
         raise ArgumentError(f"leaving one task out needs at least 3 tasks, but the history has {len(history)}")
     places = np.linspace(0, len(history) - 1, min(tasks, len(history))).round().astype(int)
     names = [history.tasks[i] for i in places]
-    work = Parallel(n_jobs=jobs, return_as="generator")(delayed(left_out)(history, t, trials, seed) for t in names)
+    work = parallel(n_jobs=jobs, return_as="generator")(delayed(left_out)(history, t, trials, seed) for t in names)
     found = list(track(work, total=len(names), label="leaving out data sets"))
     curves = {name: np.array([one[name] for one in found]) for name in found[0]}
     return Outcome(HISTORY, len(history) - 1, names, curves, seed)

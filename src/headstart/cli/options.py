@@ -68,7 +68,7 @@ def add_jobs(parser: argparse.ArgumentParser, default: int) -> None:
 
 
 def add_tasks(parser: argparse.ArgumentParser) -> None:
-    help = "tasks to leave out, drawn at random, or all (default: all of up to 60, 30 of more)"
+    help = "tasks to leave out, drawn at random, or all (default: all of up to 60, 24 of more)"
     parser.add_argument("--tasks", type=_tasks, metavar="N", help=help)
 
 

@@ -39,4 +39,5 @@ def _group_means(x: Array, count: Whole, first: Rows) -> Array:
     start = np.repeat(np.fmin.reduceat(x, first), sizes)
     share = np.divide(weight, total, out=np.zeros_like(weight), where=total > 0)
     offset = np.where(weight > 0, (x / 2 - start / 2) * share, 0.0)  # halves, because differences may overflow
-    return np.asarray(start[first] + 2 * np.add.reduceat(offset, first))
+    half = np.add.reduceat(offset, first)
+    return np.where(half == 0, start[first], 2 * (start[first] / 2 + half))

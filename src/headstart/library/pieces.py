@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import delayed, effective_n_jobs
 from joblib.parallel import get_active_backend
 
 from headstart._support.files import replacing
-from headstart._support.processes import Child
+from headstart._support.processes import Child, parallel
 from headstart._support.progress import Progress
 from headstart.errors import ArgumentError
 
@@ -74,12 +74,12 @@ def _finished(compute: Callable[[str], Payload], keys: Sequence[str], jobs: int)
     """Keys and results as they finish; one key per batch, so that every piece is written as soon as it is computed."""
     call = delayed(Child(_call))
     if get_active_backend()[0].supports_return_generator:
-        parallel = Parallel(n_jobs=jobs, batch_size=1, return_as="generator_unordered")
-        yield from parallel(call(compute, key) for key in keys)
+        work = parallel(n_jobs=jobs, batch_size=1, return_as="generator_unordered")
+        yield from work(call(compute, key) for key in keys)
         return
     some = AT_ONCE * effective_n_jobs(jobs)  # a backend that returns only whole lists, such as Ray's
     for i in range(0, len(keys), some):
-        yield from Parallel(n_jobs=jobs, batch_size=1)(call(compute, key) for key in keys[i : i + some])
+        yield from parallel(n_jobs=jobs, batch_size=1)(call(compute, key) for key in keys[i : i + some])
 
 
 def path(work: str | Path, key: str, signature: Mapping[str, Any]) -> Path:

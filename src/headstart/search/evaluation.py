@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from headstart._support.processes import parallel
 from headstart.errors import ArgumentError
 from headstart.search.trials import number
 from headstart.space import Config
@@ -71,9 +72,9 @@ def workers(n_jobs: int | None) -> Iterator[tuple[int, Each]]:
     if n_jobs == 1:
         yield 1, map
         return
-    from joblib import Parallel, delayed
+    from joblib import delayed
 
-    with Parallel(n_jobs=n_jobs, batch_size=1) as pool:
+    with parallel(n_jobs=n_jobs, batch_size=1) as pool:
 
         def each(evaluate: Evaluate, configs: Sequence[Config]) -> Iterable[Outcome]:
             return list(pool(delayed(_sent)(evaluate, config) for config in configs))

@@ -12,6 +12,7 @@ from zlib import crc32
 
 import numpy as np
 
+from headstart._support.processes import parallel
 from headstart._support.threads import one_thread
 from headstart._support.types import Array, Mask, Rows
 from headstart.errors import HistoryError
@@ -98,7 +99,7 @@ def timed_tasks(history: History) -> list[str]:
 
 def over_time(history: History, seed: int, *, jobs: int = 1, most: int | None = None) -> OverTime:
     """The evidence for a history with costs. most: leave out no more tasks than this, drawn at random."""
-    from joblib import Parallel, delayed
+    from joblib import delayed
 
     tasks = timed_tasks(history)
     if len(tasks) < LEAST_TASKS:
@@ -110,7 +111,7 @@ def over_time(history: History, seed: int, *, jobs: int = 1, most: int | None = 
     if most is not None and len(tasks) > most:
         drawn = np.random.default_rng([seed, 4]).choice(len(tasks), most, replace=False)
         tasks = [tasks[i] for i in np.sort(drawn)]
-    found = Parallel(n_jobs=jobs)(delayed(_left_out)(history, name, seed) for name in tasks)
+    found = parallel(n_jobs=jobs)(delayed(_left_out)(history, name, seed) for name in tasks)
     start, random, unit = zip(*found, strict=True)
     return OverTime(tasks, TIMES, np.array(start), np.array(random), float(np.median(unit)))
 

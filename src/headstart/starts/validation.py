@@ -20,7 +20,7 @@ from zlib import crc32
 import numpy as np
 
 from headstart._support.arguments import whole
-from headstart._support.processes import Child
+from headstart._support.processes import Child, parallel
 from headstart._support.progress import Progress, clock
 from headstart._support.threads import one_thread
 from headstart._support.types import Array
@@ -39,7 +39,7 @@ from headstart.strategies.names import resolve_strategy, strategy_name
 from headstart.transfer.models import TaskModels
 
 MANY = 60  # a history of at most so many tasks is used whole
-SAMPLE = 30  # tasks that stand for a longer history: less than a minute of work
+SAMPLE = 24  # tasks that stand for a longer history: less than a minute of work
 N = 10  # configurations of a start, if the space has as many
 REPEATS = {"rbi": 10, "random": 10}  # random methods are averaged over this many draws
 
@@ -61,7 +61,7 @@ def evidence(
     """Leave out each task in turn, start it with each method learned from the others, and compare with random search.
 
     history, space, rename, fill: as for `learn`. n: configurations of a start (default: 10, or as many as the space
-    has). tasks: how many tasks to use, drawn at random, or "all" (default: all of up to 60, 30 of more). jobs: tasks to
+    has). tasks: how many tasks to use, drawn at random, or "all" (default: all of up to 60, 24 of more). jobs: tasks to
     run in parallel, with any backend of joblib. progress: whether to show an estimate of the time and a progress bar;
     None shows them on a terminal only. Methods that need meta-features get those of the left-out task. time: also
     compare over time, for which the history must have costs.
@@ -118,14 +118,14 @@ def _all_left_out(
     history: History, n: int, methods: tuple[Any, ...], seed: int, searched: bool, jobs: int
 ) -> Iterator[Result]:
     """The results in the order of the tasks. The first one is computed here, so that its time can be taken."""
-    from joblib import Parallel, delayed
+    from joblib import delayed
     from joblib.parallel import get_active_backend
 
     first, *rest = history.tasks
     yield _left_out(history, first, n, methods, seed, searched)
     # One result at a time, for the progress bar; some backends, such as Ray's, can only return whole lists.
     how = "generator" if get_active_backend()[0].supports_return_generator else "list"
-    yield from Parallel(n_jobs=jobs, return_as=how)(
+    yield from parallel(n_jobs=jobs, return_as=how)(
         delayed(Child(_left_out))(history, task, n, methods, seed, searched) for task in rest
     )
 

@@ -83,7 +83,7 @@ def _slopes(losses: Array) -> Array:
         high = known.max()
     if not low < high:  # all losses are equal
         return np.full(len(KNOTS) - 1, EVEN)
-    scaled = np.clip((order - low) / (high - low), 0.0, 1.0)
+    scaled = (np.minimum(order, high) - low) / (high - low)  # losses are clipped first, since the ratio may overflow
     scores = np.sort(normal_scores(losses))
     slopes = np.diff(np.interp(KNOTS, scores, scaled)) / np.diff(KNOTS)
     good = float(np.quantile(scores, BEST))

@@ -106,7 +106,9 @@ def _metric(study: Study, attributes: dict[str, Any]) -> str:
 def _seen(trial: FrozenTrial) -> Seen:
     start = trial.user_attrs.get(START)
     value = trial.value if trial.state == TrialState.COMPLETE else None
-    origin, why = (str(trial.user_attrs.get(key, "")) for key in (ORIGIN, WHY))
+    reserved = (Reservation.of(trial) or NOTHING).origin  # a trial that was chosen for ahead has no other record
+    origin = str(trial.user_attrs.get(ORIGIN, "" if reserved == NOTHING.origin else reserved))
+    why = str(trial.user_attrs.get(WHY, ""))
     position = start if isinstance(start, int) else None
     return Seen(trial.number, STATES[trial.state], config_of(trial), value, origin, position, why)
 

@@ -53,7 +53,8 @@ class Reservation:
 
     origin: as in `headstart.search.trials.Trial`, or "none" if nothing is proposed. start: which configuration of
     the start it is, from 0; None if it is not part of the start. worker: the process that runs the trial, if known.
-    why: what it was chosen for, in words; not stored with the reservation.
+    why: what it was chosen for, in words; ahead: it was chosen together with an earlier trial's. Neither is stored with
+    the reservation.
     """
 
     config: Config
@@ -61,6 +62,7 @@ class Reservation:
     start: int | None = None
     worker: Worker | None = None
     why: str = ""
+    ahead: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """The form in which storages keep it. Studies on disk hold it, so keys may be added, but not changed."""
@@ -164,11 +166,11 @@ def is_lost(
 ) -> bool:
     """Whether another trial has reserved the same configuration at the same time, and keeps it.
 
-    known: the trials that the reservation took into account; one that held the configuration already is no rival. The
-    trial with the lower number keeps the configuration if it can, that is if the other one looks once more, too, and
-    gives it up.
+    known: the trials that the reservation took into account; one that held the configuration already is no rival, nor
+    is one that was finished, since it does not change any more. The trial with the lower number keeps the configuration
+    if it can, that is if the other one looks once more, too, and gives it up.
     """
-    seen = {t.number for t in known if _holds(t, reservation)}
+    seen = {t.number for t in known if t.state.is_finished() or _holds(t, reservation)}
     until = time.monotonic() + PATIENCE
     while reservation.config:
         trials = storage.get_all_trials(study, deepcopy=False)

@@ -10,12 +10,14 @@ import math
 import threading
 import time
 import zlib
+from collections import deque
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from optuna import Study
 from optuna.distributions import BaseDistribution
 from optuna.samplers import BaseSampler, RandomSampler
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 N_INIT = 10  # trials of a learned start, by default
+RECENT = 5  # trials whose time tells how long one takes; one alone may have waited for a locked storage
 
 
 class HeadstartSampler(BaseSampler):
@@ -123,7 +126,7 @@ class HeadstartSampler(BaseSampler):
         self._search: tuple[BaseStorage, int, Search] | None = None
         self._reservations: dict[int, tuple[BaseStorage, Reservation]] = {}  # by trial id
         self._chosen: dict[int, float] = {}  # by trial id: when its configuration was chosen
-        self._evaluating = math.inf  # seconds that the last trial of this process took
+        self._evaluating: deque[float] = deque(maxlen=RECENT)  # seconds that the last trials of this process took
 
     def __getstate__(self) -> dict[str, Any]:
         cleared = ("_lock", "_search", "_reservations", "_chosen", "_evaluating")
@@ -170,9 +173,12 @@ class HeadstartSampler(BaseSampler):
     # -- called by Optuna ------------------------------------------------------------------------------------
 
     def before_trial(self, study: Study, trial: FrozenTrial) -> None:
-        """Reserve a configuration before the objective runs, and say where it comes from and why."""
+        """Reserve a configuration before the objective runs, and say where it comes from and why.
+
+        A trial that was chosen for ahead does not repeat it: in a hurry, writing takes most of the time.
+        """
         reservation = self._reserved(study, trial, trial)
-        if reservation.origin != NOTHING.origin:
+        if reservation.origin != NOTHING.origin and not reservation.ahead:
             study._storage.set_trial_user_attr(trial._trial_id, ORIGIN, reservation.origin)
         if reservation.why:
             study._storage.set_trial_user_attr(trial._trial_id, WHY, reservation.why)
@@ -209,7 +215,7 @@ class HeadstartSampler(BaseSampler):
         """Record which learned values could not be used, and that a failed trial's worker was alive."""
         self._reservations.pop(trial._trial_id, None)
         if (chosen := self._chosen.pop(trial._trial_id, None)) is not None:
-            self._evaluating = time.monotonic() - chosen
+            self._evaluating.append(time.monotonic() - chosen)
         reservation = Reservation.of(trial)
         if state == TrialState.COMPLETE and reservation is not None and reservation.start is not None:
             changed = {name: value for name, value in reservation.config.items() if trial.params.get(name) != value}
@@ -271,7 +277,8 @@ class HeadstartSampler(BaseSampler):
         if free(storage, trials):
             trials = storage.get_all_trials(study._study_id, deepcopy=False)
         with self._lock:
-            reservation = self._search_for(study).propose(trials, number, evaluating=self._evaluating)
+            evaluating = float(np.median(self._evaluating)) if self._evaluating else math.inf
+            reservation = self._search_for(study).propose(trials, number, evaluating=evaluating)
         reservation = replace(reservation, worker=this_worker(study))
         storage.set_trial_system_attr(trial._trial_id, RESERVATION, reservation.to_json())
         return reservation, trials

@@ -168,10 +168,9 @@ class Search:
         self._choosing = time.monotonic() - begin
         if not len(found):
             return None
-        why = optimizer.reason(tried, "surrogate")
-        configs = seen.space.from_values(found)
-        first, *self._ahead = [Reservation(config, "surrogate", why=why) for config in configs]
-        return first
+        first, *later = seen.space.from_values(found)
+        self._ahead = [Reservation(config, "surrogate", ahead=True) for config in later]
+        return Reservation(first, "surrogate", why=optimizer.reason(tried, "surrogate"))
 
     def _seen(self, trials: Sequence[FrozenTrial], number: int) -> Seen | None:
         """What the trial with this number sees; the last answer is kept, since most are asked for twice."""

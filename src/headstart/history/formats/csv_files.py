@@ -21,6 +21,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from headstart._support.files import existing, replacing
+from headstart._support.types import Array
 from headstart._support.wording import counted, some
 from headstart.errors import FormatError, HistoryError
 from headstart.history.evaluations import Evaluations
@@ -85,12 +86,12 @@ class Column:
     cells: Sequence[str]
     codes: npt.NDArray[np.int64]
 
-    def parsed(self, kind: Kind) -> pd.Series[Any]:
+    def parsed(self, kind: Kind) -> Array | pd.Series[Any]:
         """The column with every distinct cell parsed once: floats if all cells are numbers, objects otherwise."""
         values = _inferred(self.cells, np.bincount(self.codes)) if kind is _inferred else kind(self.cells)
-        numeric = all(value is None or type(value) is float for value in values)
-        table = np.array(values, dtype=float if numeric else object)
-        return pd.Series(table[self.codes], dtype=table.dtype)
+        if all(value is None or type(value) is float for value in values):
+            return np.array(values, dtype=float)[self.codes]
+        return pd.Series(np.array(values, dtype=object)[self.codes], dtype=object)
 
 
 @dataclass(frozen=True, eq=False)

@@ -41,6 +41,7 @@ class Source:
 TABLE = Source()
 WIDEST = 2000  # columns that may become parameters of a space that is inferred; each is looked at several times
 MOST = 2**53  # the highest count; beyond it, floats skip whole numbers
+LISTED = 20  # columns that an error message names
 
 
 # -- reading -------------------------------------------------------------------------------------------------
@@ -202,8 +203,9 @@ def check_columns(frame: pd.DataFrame, needed: Sequence[str], how: Reading, sour
     if not isinstance(frame, pd.DataFrame):
         raise ArgumentError(f"a history is made from a pandas DataFrame, but got {type(frame).__name__}")
     there = list(frame.columns)
-    if twice := [name for name in there if there.count(name) > 1]:
-        raise HistoryError(f"{source.name} has the column {twice[0]!r} more than once")
+    if not frame.columns.is_unique:
+        twice = there[int(np.argmax(frame.columns.duplicated()))]
+        raise HistoryError(f"{source.name} has the column {twice!r} more than once")
     if shared := [name for name in needed if needed.count(name) > 1]:
         raise HistoryError(
             f"the column {shared[0]!r} is used twice",
@@ -214,7 +216,7 @@ def check_columns(frame: pd.DataFrame, needed: Sequence[str], how: Reading, sour
         role = next((role for role, name in how.columns.items() if name == absent[0]), None)
         raise HistoryError(
             f"{source.name} has no column {absent[0]!r}{closest(absent[0], labels)} "
-            f"(columns: {', '.join(labels) or 'none'})",
+            f"(columns: {some(labels, LISTED) or 'none'})",
             f"name the column that holds the {role} with {{{role}}}" if role else "",
         )
     if not len(frame):
