@@ -191,3 +191,20 @@ def test_fit_rejects_bad_input() -> None:
         Bounds(noise=(0.1, 0.01))
     with pytest.raises(ValueError, match=r"amplitude must have a positive mode and spread, but got \(1.0, 0.0\)"):
         Prior(amplitude=(1.0, 0.0))
+
+
+@pytest.mark.parametrize("prior", [None, Prior()])
+def test_columns_that_do_not_vary_change_nothing(prior: Prior | None) -> None:
+    """The lengthscales of the others are the same with and without them; their own stay where they began."""
+    X, Y = data(14, t=1, seed=3)
+    wide = np.insert(X, [0, 1, 1, X.shape[1]], 0.5, axis=1)
+    varies = np.ptp(wide, axis=0) > 0
+    start = SquaredExponential(1.0, np.full(wide.shape[1], 0.4), 0.01)
+    narrow = SquaredExponential(1.0, np.full(X.shape[1], 0.4), 0.01)
+    lengthscale = None if prior is None else (0.5, 0.75)  # the default depends on the number of columns
+    how = Fit(restarts=0, prior=None if prior is None else Prior(lengthscale=lengthscale))
+    fitted = fit_kernel([(wide, Y)], how, rng=np.random.default_rng(0), start=start)
+    expected = fit_kernel([(X, Y)], how, rng=np.random.default_rng(0), start=narrow)
+    np.testing.assert_allclose(fitted.lengthscales[varies], expected.lengthscales)
+    np.testing.assert_allclose(fitted.lengthscales[~varies], 0.4)
+    assert fitted.noise == pytest.approx(expected.noise)

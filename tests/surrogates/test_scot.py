@@ -10,6 +10,7 @@ from headstart._support.types import Array
 from headstart.gp import GP
 from headstart.history import build
 from headstart.surrogates.joint_ranking import JointRanker
+from headstart.surrogates.ranking import pair_differences, rank_by_pairs
 from headstart.surrogates.scot import SCoT, plain_labels, rank_labels, svm_rank
 from headstart.transfer.models import TaskModels
 from related_tasks import PLAIN, candidates, family, rng, trials
@@ -37,6 +38,16 @@ def test_ranking_is_a_minimum() -> None:
 
     for step in 1e-4 * np.vstack([np.eye(3), -np.eye(3)]):
         assert objective(w + step) > objective(w)
+
+
+def test_ranking_with_more_columns_than_rows_is_the_same() -> None:
+    """The minimum lies in the span of the rows, so a basis of them gives the same w as all columns do."""
+    Z = np.zeros((9, 40))
+    Z[np.arange(9), [3, 8, 8, 20, 39, 3, 11, 12, 30]] = 1.0
+    losses = rng(4).random(9)
+    w = svm_rank(Z, losses, C=5.0, seed=0)
+    np.testing.assert_allclose(w, rank_by_pairs(pair_differences(Z, losses), 5.0), atol=1e-7)
+    assert not w[[0, 1, 2, 25]].any()
 
 
 def test_ranking_depends_on_the_order_only() -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
 
 from headstart._support.rounding import LOGARITHM, descend
-from headstart._support.types import Array
+from headstart._support.types import Array, Mask
 from headstart.errors import ArgumentError
 from headstart.gp.arrays import as_columns
 from headstart.gp.designs import share_designs
@@ -182,10 +183,10 @@ def fit_kernel(
     few = _sample(scaled, rng, how.max_rows, how.max_total // FEW)
     varies = np.array([True, *np.any([np.ptp(X, axis=0) > 0 for X, _ in scaled], axis=0), True])
     random = first + varies * rng.normal(size=(how.restarts, d + 2))
-    runs = [_descend(theta, few, how) for theta in (first, *np.clip(random, low, high))]
+    runs = [_descend(theta, few, how, varies) for theta in (first, *np.clip(random, low, high))]
     best = min(runs, key=lambda run: run[0])[1]
     if len(few) < len(scaled):
-        best = _descend(best, scaled, how)[1]
+        best = _descend(best, scaled, how, varies)[1]
     return how.kind.from_theta(best + units)
 
 
@@ -196,16 +197,29 @@ def _unit_variance(groups: Sequence[Group]) -> tuple[list[Group], float]:
     return [(X, Y / scale) for X, Y in groups], scale
 
 
-def _descend(theta: Array, groups: Sequence[Group], how: Fit) -> tuple[float, Array]:
-    bounds = np.column_stack(how.bounds.log(len(theta) - 2))
-    return descend(lambda x: _negative_posterior(x, groups, how), theta, bounds, LOGARITHM, **DESCENT)
+def _descend(theta: Array, groups: Sequence[Group], how: Fit, varies: Mask) -> tuple[float, Array]:
+    """The best hyperparameters found from theta. Those of columns that do not vary say nothing and stay as they are."""
+    d = len(theta) - 2
+    bounds = np.column_stack(how.bounds.log(d))[varies]
+    prior = None if how.prior is None else tuple(part[varies] for part in how.prior.normal(d))
+    narrow = [(X[:, varies[1:-1]], Y) for X, Y in groups]
+    objective = partial(_negative_posterior, groups=narrow, how=how, prior=prior)
+    value, place = descend(objective, theta[varies], bounds, LOGARITHM, **DESCENT)
+    best = theta.copy()
+    best[varies] = place
+    return value, best
 
 
-def _negative_posterior(theta: Array, groups: Sequence[Group], how: Fit) -> tuple[float, Array]:
-    """−(log likelihood + log prior) and its gradient, per observation so that tolerances do not depend on n."""
+def _negative_posterior(
+    theta: Array, groups: Sequence[Group], how: Fit, prior: tuple[Array, ...] | None
+) -> tuple[float, Array]:
+    """−(log likelihood + log prior) and its gradient, per observation so that tolerances do not depend on n.
+
+    prior: mean and standard deviation of theta.
+    """
     value, gradient = log_marginal_likelihood(theta, groups, free_mean=how.free_mean, kind=how.kind)
-    if how.prior is not None:
-        mode, spread = how.prior.normal(len(theta) - 2)
+    if prior is not None:
+        mode, spread = prior
         deviation = (theta - mode) / spread
         value -= 0.5 * float(deviation @ deviation)
         gradient -= deviation / spread

@@ -30,6 +30,7 @@ import numpy as np
 from scipy.stats import rankdata
 
 from headstart._support.log import log
+from headstart._support.rounding import DIGITS, settled
 from headstart._support.types import Array
 from headstart.errors import ArgumentError
 from headstart.gp import Bounds, Fit, Kernel, SquaredExponential, fit_kernel
@@ -129,9 +130,13 @@ def plain_labels(Z: Array, losses: Array) -> Labels:
 def svm_rank(Z: Array, losses: Array, *, C: float, seed: int) -> Array:
     """Linear SVMRank: the w (d,) that minimises ½|w|² + C · mean of max(0, 1 − wᵀ(λ_j − λ_i))² over f_i < f_j.
 
-    The pairs are those of all evaluations, or of a random sample of `MOST_RANKED`.
+    The pairs are those of all evaluations, or of a random sample of `MOST_RANKED`. w is a combination of their rows, so
+    with more columns than rows it is found in the coordinates of an orthonormal basis Q of the rows: Z = A Qᵀ, w = Q u.
     """
     if len(losses) > MOST_RANKED:
         kept = np.random.default_rng([seed, len(losses)]).choice(len(losses), MOST_RANKED, replace=False)
         Z, losses = Z[kept], losses[kept]
-    return rank_by_pairs(pair_differences(Z, losses), C)
+    if Z.shape[1] <= len(Z):
+        return rank_by_pairs(pair_differences(Z, losses), C)
+    Q, R = np.linalg.qr(Z.T)
+    return settled(Q @ rank_by_pairs(pair_differences(R.T, losses), C), DIGITS)
