@@ -58,7 +58,7 @@ def storage() -> Any:
 def test_it_stops_what_cannot_win_and_keeps_what_does(storage: Any) -> None:
     seen: list[int] = []
     study = optuna.create_study(
-        pruner=hs.optuna.HeadstartPruner(storage, rate=0.1), sampler=optuna.samplers.RandomSampler(seed=9)
+        pruner=hs.optuna.HeadstartPruner(storage, rate=0.3), sampler=optuna.samplers.RandomSampler(seed=9)
     )
     study.optimize(objective(3.0, seen=seen), n_trials=20)
     xs = [trial.params["x"] for trial in study.trials]
@@ -72,7 +72,7 @@ def test_it_maximises(storage: Any) -> None:
     seen: list[int] = []
     study = optuna.create_study(
         direction="maximize",
-        pruner=hs.optuna.HeadstartPruner(past, rate=0.1),
+        pruner=hs.optuna.HeadstartPruner(past, rate=0.3),
         sampler=optuna.samplers.RandomSampler(seed=9),
     )
     study.optimize(objective(3.0, "maximize", seen=seen), n_trials=20)
@@ -82,7 +82,7 @@ def test_it_maximises(storage: Any) -> None:
 
 
 def test_the_first_trial_of_a_study_is_stopped_if_it_goes_badly(storage: Any) -> None:
-    study = optuna.create_study(pruner=hs.optuna.HeadstartPruner(storage, rate=0.2))
+    study = optuna.create_study(pruner=hs.optuna.HeadstartPruner(storage, rate=0.3))
     study.enqueue_trial({"x": 1.0})
     study.enqueue_trial({"x": 0.02})
     study.optimize(objective(7.0), n_trials=2)
@@ -90,16 +90,16 @@ def test_the_first_trial_of_a_study_is_stopped_if_it_goes_badly(storage: Any) ->
 
 
 def test_evidence_and_copies(storage: Any) -> None:
-    pruner = hs.optuna.HeadstartPruner(storage, rate=0.1)
+    pruner = hs.optuna.HeadstartPruner(storage, rate=0.3)
     evidence = pruner.evidence()
     assert evidence.tasks == [f"past-{i}" for i in range(5)]
-    copy = pickle.loads(pickle.dumps(hs.optuna.HeadstartPruner(hs.History.from_optuna(storage), rate=0.1)))
+    copy = pickle.loads(pickle.dumps(hs.optuna.HeadstartPruner(hs.History.from_optuna(storage), rate=0.3)))
     np.testing.assert_array_equal(copy.evidence().wrong, evidence.wrong)
 
 
 def test_a_new_study_is_no_part_of_its_past() -> None:
     storage = studies(n=4)
-    pruner = hs.optuna.HeadstartPruner(storage, rate=0.1)
+    pruner = hs.optuna.HeadstartPruner(storage, rate=0.3)
     study = optuna.load_study(study_name="past-3", storage=storage)
     assert pruner.evidence(study).tasks == ["past-0", "past-1", "past-2"]
 
@@ -125,6 +125,7 @@ def test_a_trial_that_reports_nothing_but_nan_is_stopped(storage: Any) -> None:
 
 def test_a_trial_that_diverges_is_stopped_at_its_second_nan(storage: Any) -> None:
     study = optuna.create_study(pruner=hs.optuna.HeadstartPruner(storage))
+    study.enqueue_trial({"x": 0.01})
     trial = study.ask({"x": optuna.distributions.FloatDistribution(0, 1)})
     stopped = []
     for step, value in enumerate((1.0, 0.05, math.nan, 0.04, math.nan, math.inf)):
