@@ -175,7 +175,7 @@ def main() -> None:
     parser.add_argument("--sampler", default="random", choices=["random", *SAMPLERS])
     parser.add_argument("--tasks", type=int, default=0, help="how many to leave out, spread evenly (0: all)")
     parser.add_argument("--trials", type=int, default=25)
-    parser.add_argument("--repeats", type=int, default=4)
+    parser.add_argument("--repeats", type=int, default=2)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--work", type=Path, default=Path("build/pruning"), help="where finished studies are kept")
     arguments = parser.parse_args()
