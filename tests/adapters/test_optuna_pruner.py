@@ -188,7 +188,7 @@ BESIDE = {
 }
 
 
-def together(past: Any, pruner: str, n: int = 14) -> optuna.Study:
+def together(past: Any, pruner: str, n: int = 8) -> optuna.Study:
     study = optuna.create_study(
         study_name="new", sampler=hs.optuna.HeadstartSampler(past, n_init=3, seed=0), pruner=BESIDE[pruner](past)
     )
@@ -257,3 +257,24 @@ def test_a_study_of_unknown_configurations_is_judged_by_its_curves_alone(storage
     study.optimize(renamed, n_trials=20)
     assert 1 not in seen
     assert sum(seen) < 0.7 * 20 * LENGTH
+
+
+def test_reports_with_gaps_out_of_order_and_of_different_lengths(storage: Any) -> None:
+    study = optuna.create_study(pruner=hs.optuna.HeadstartPruner(storage))
+    kinds = {"x": optuna.distributions.FloatDistribution(0, 1)}
+
+    def run(x: float, reports: list[tuple[int, float]]) -> list[bool]:
+        study.enqueue_trial({"x": x})
+        trial, asked = study.ask(kinds), []
+        for step, value in reports:
+            trial.report(value, step)
+            asked.append(trial.should_prune())
+        study.tell(trial, reports[-1][1])
+        return asked
+
+    good = [(0, 1.0), (9, 0.06), (3, 0.3), (5, math.nan), (14, 0.05), (30, 0.05)]
+    assert not any(run(0.02, good))
+    assert not any(run(0.01, [(0, 1.0), (2, 0.01)]))
+    for i in range(5):
+        run(0.03 + i / 100, good)
+    assert any(run(0.9, [(0, 1.0), (20, 0.95), (4, 0.97), (29, 0.94)]))

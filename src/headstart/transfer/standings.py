@@ -3,7 +3,7 @@
 | symbol | name    | shape    | meaning                                                                                |
 | ------ | ------- | -------- | -------------------------------------------------------------------------------------- |
 | t      | `LOOKS` | (L,)     | shares of a run's course at which it is judged by its losses                           |
-| m(t)   | `M`     | (n, L)   | lowest loss reported until t; a run that was stopped before keeps what it had reached  |
+| m(t)   | `M`     | (n, L)   | lowest loss until the first report at t or after; a stopped run keeps what it had      |
 | a(t)   | `A`     | (n, L)   | by how much m(t) has fallen since the first report, as a share of that report's size   |
 | u(t)   | `U`     | (n, 1+L) | standing: the share of all runs that are better. First by the promise of the           |
 |        |         |          | configuration (`promise.py`; NaN if unknown), then by m(t)                             |
@@ -60,10 +60,13 @@ def standings(values: Array) -> Array:
 
 
 def lowest(curve: Curve, span: tuple[float, float]) -> Array:
-    """m(t) of a run whose course spans these steps, (L,). A run that has not come so far keeps what it has reached."""
+    """m(t) of a run whose course spans these steps, (L,): by its first report at or after each look.
+
+    A run that has not come so far keeps what it has reached.
+    """
     steps, losses = curve
     at = span[0] + LOOKS * (span[1] - span[0])
-    places = np.maximum(np.searchsorted(steps, at + 1e-9, side="right"), 1) - 1
+    places = np.minimum(np.searchsorted(steps, at - 1e-9), len(steps) - 1)
     return np.asarray(np.minimum.accumulate(losses)[places])
 
 
