@@ -2,7 +2,7 @@
 
 python benchmarks/pruning.py --jobs 2                             random configurations, on TaskSet
 python benchmarks/pruning.py --curves networks --jobs 2           the same on small networks, trained here
-python benchmarks/pruning.py --sampler HeadstartSampler --trials 5 --tasks 6 --repeats 1
+python benchmarks/pruning.py --sampler HeadstartSampler --trials 5 --tasks 3 --repeats 1
 
 TaskSet (../shared/suite, not part of this repository): 12 tasks, 1,000 settings of Adam, 51 checkpoints each. The small
 networks (curves_networks.py): 17 data sets, 500 settings, 40 epochs. Each task is left out in turn; of every other one,
