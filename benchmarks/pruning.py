@@ -1,8 +1,8 @@
 """Regret over epochs: a pruner that has seen past learning curves, and Optuna's pruners, which have not.
 
-python benchmarks/pruning.py                                      random configurations, on TaskSet
-python benchmarks/pruning.py --curves networks                    the same on small networks, trained here
-python benchmarks/pruning.py --sampler HeadstartSampler --trials 10 --tasks 6 --repeats 1
+python benchmarks/pruning.py --jobs 2                             random configurations, on TaskSet
+python benchmarks/pruning.py --curves networks --jobs 2           the same on small networks, trained here
+python benchmarks/pruning.py --sampler HeadstartSampler --trials 5 --tasks 3 --repeats 1
 
 TaskSet (../shared/suite, not part of this repository): 12 tasks, 1,000 settings of Adam, 51 checkpoints each. The small
 networks (curves_networks.py): 17 data sets, 500 settings, 40 epochs. Each task is left out in turn; of every other one,
@@ -11,7 +11,7 @@ the pruner knows 100 runs. The new task's runs come in random order, the same fo
 whole runs have. Regret is the distance to the task's best final loss, scaled to [0, 1] as in the judge of the suite;
 only complete runs count. "wrong" is the share of studies in which a run was stopped that would have been the best of
 those begun, and in brackets by more than 1 % of the range. "to the same" is the share of the epochs after which the
-regret is that of the best of three of Optuna's pruners (median, Hyperband, Wilcoxon) at the end. Finished studies are
+regret is that of the best of Optuna's pruners at the end, and "begun" the mean number of runs. Finished studies are
 kept in --work.
 """
 
@@ -21,14 +21,14 @@ import argparse
 import json
 import warnings
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from zlib import crc32
 
 import numpy as np
 import optuna
 import pandas as pd
+from joblib import Parallel, delayed
 
 import headstart as hs
 from curves_networks import networks
@@ -38,19 +38,25 @@ NAME, PAST = "taskset_adam8p", 100
 MARKS = (0.1, 0.2, 0.3, 0.5, 0.7, 1.0)  # of the epochs
 SHARES = np.arange(1, 101) / 100
 NOTICEABLE = 0.01
-RIVALS = ("MedianPruner", "HyperbandPruner", "WilcoxonPruner")  # the best of them is what "to the same" refers to
 
 Pruner = Callable[[hs.History, int], optuna.pruners.BasePruner]
-PRUNERS: dict[str, Pruner] = {
-    "HeadstartPruner, rate 10 %": lambda past, length: hs.optuna.HeadstartPruner(past, rate=0.1),
-    "HeadstartPruner, rate 20 %": lambda past, length: hs.optuna.HeadstartPruner(past, rate=0.2),
-    "HeadstartPruner, rate 30 %": lambda past, length: hs.optuna.HeadstartPruner(past, rate=0.3),
+OURS: dict[str, Pruner] = {
+    f"HeadstartPruner, rate {rate} %": lambda past, length, rate=rate: hs.optuna.HeadstartPruner(past, rate=rate / 100)
+    for rate in (20, 30, 40)
+}
+RIVALS: dict[str, Pruner] = {
     "MedianPruner": lambda past, length: optuna.pruners.MedianPruner(),
+    "PercentilePruner(25)": lambda past, length: optuna.pruners.PercentilePruner(25),
+    "PatientPruner(MedianPruner, 2)": lambda past, length: optuna.pruners.PatientPruner(
+        optuna.pruners.MedianPruner(), 2
+    ),
+    "SuccessiveHalvingPruner": lambda past, length: optuna.pruners.SuccessiveHalvingPruner(),
+    "SuccessiveHalvingPruner, 3": lambda past, length: optuna.pruners.SuccessiveHalvingPruner(reduction_factor=3),
+    "SuccessiveHalvingPruner, 2": lambda past, length: optuna.pruners.SuccessiveHalvingPruner(reduction_factor=2),
     "HyperbandPruner": lambda past, length: optuna.pruners.HyperbandPruner(max_resource=length),
     "WilcoxonPruner": lambda past, length: optuna.pruners.WilcoxonPruner(),
-    "SuccessiveHalvingPruner": lambda past, length: optuna.pruners.SuccessiveHalvingPruner(),
-    "none": lambda past, length: optuna.pruners.NopPruner(),
 }
+PRUNERS: dict[str, Pruner] = {**OURS, **RIVALS, "none": lambda past, length: optuna.pruners.NopPruner()}
 Sampler = Callable[[hs.History, int], optuna.samplers.BaseSampler]
 SAMPLERS: dict[str, Sampler] = {
     "TPESampler": lambda past, seed: optuna.samplers.TPESampler(seed=seed),
@@ -66,7 +72,6 @@ class Family:
         self.length = next(iter(curves.values())).shape[1]
         self.Z = space.encode_values(space.to_values(configs))
 
-    @cache  # noqa: B019
     def past_of(self, task: str) -> hs.History:
         rng = np.random.default_rng(crc32(task.encode()))
         shown = rng.choice(len(self.configs), PAST, replace=False)
@@ -109,7 +114,9 @@ class Order:
 
     def next(self, study: optuna.Study, done: list[list[int]]) -> tuple[optuna.Trial, int]:
         if self.sampler is None:
-            return study.ask(), int(self.random[len(done)])
+            run = int(self.random[len(done)])
+            study.enqueue_trial(self.family.configs[run])
+            return study.ask(self.distributions), run
         trial, space = study.ask(self.distributions), self.family.space
         distance = ((self.family.Z - space.encode_values(space.to_values([trial.params]))) ** 2).sum(axis=1)
         distance[[run for run, _ in done]] = np.inf
@@ -141,18 +148,24 @@ def studied(curves: np.ndarray, order: Order, pruner: optuna.pruners.BasePruner,
     return done
 
 
-def curve(regrets: np.ndarray, done: list[list[int]], epochs: int, length: int) -> np.ndarray:
-    """Regret of the best complete run at each share of the epochs; 1 before the first."""
-    runs, made = np.array(done).T
-    best = np.minimum.accumulate(np.where(made == length, regrets[runs], 1.0))
-    ended = np.searchsorted(np.cumsum(made), SHARES * epochs, side="right")
-    return np.where(ended == 0, 1.0, best[np.maximum(ended, 1) - 1])
+class Study(NamedTuple):
+    """regret: of the best complete run at each share of the epochs; 1 before the first.
 
+    missed: how much better a stopped run would have been than the best complete one.
+    """
 
-def missed(regrets: np.ndarray, done: list[list[int]], length: int) -> float:
-    """How much better a stopped run would have been than the best complete one."""
-    runs, made = np.array(done).T
-    return float(np.min(regrets[runs[made == length]], initial=1.0) - regrets[runs].min())
+    regret: np.ndarray
+    missed: float
+    begun: int
+
+    @classmethod
+    def of(cls, regrets: np.ndarray, done: list[list[int]], epochs: int, length: int) -> Study:
+        runs, made = np.array(done).T
+        best = np.minimum.accumulate(np.where(made == length, regrets[runs], 1.0))
+        ended = np.searchsorted(np.cumsum(made), SHARES * epochs, side="right")
+        regret = np.where(ended == 0, 1.0, best[np.maximum(ended, 1) - 1])
+        missed = float(np.min(regrets[runs[made == length]], initial=1.0) - regrets[runs].min())
+        return cls(regret, missed, len(runs))
 
 
 def main() -> None:
@@ -162,35 +175,38 @@ def main() -> None:
     parser.add_argument("--sampler", default="random", choices=["random", *SAMPLERS])
     parser.add_argument("--tasks", type=int, default=0, help="how many to leave out, spread evenly (0: all)")
     parser.add_argument("--trials", type=int, default=25)
-    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--repeats", type=int, default=2)
+    parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--work", type=Path, default=Path("build/pruning"), help="where finished studies are kept")
     arguments = parser.parse_args()
-    optuna.logging.set_verbosity(optuna.logging.ERROR)
-    warnings.filterwarnings("ignore", module="optuna")  # Wilcoxon's does not prune runs that diverged, and says so
-    warnings.filterwarnings("ignore", category=optuna.exceptions.ExperimentalWarning)
     arguments.work.mkdir(parents=True, exist_ok=True)
     family = FAMILIES[arguments.curves]()
-    epochs = family.length * arguments.trials
-    found: dict[str, list[tuple[np.ndarray, float]]] = {name: [] for name in arguments.pruners}
     names = sorted(family.curves)
     some = min(arguments.tasks or len(names), len(names))
-    for name in arguments.pruners:
-        for task in (names[i] for i in np.linspace(0, len(names) - 1, some).astype(int)):
-            regrets = family.regrets(task)
-            for run in kept(arguments, family, task, name, epochs):
-                found[name].append((curve(regrets, run, epochs, family.length), missed(regrets, run, family.length)))
+    tasks = [names[i] for i in np.linspace(0, len(names) - 1, some).astype(int)]
+    jobs = [(task, name) for task in tasks for name in arguments.pruners]
+    made = Parallel(arguments.jobs)(delayed(kept)(arguments, family, *job) for job in jobs)
+    epochs = family.length * arguments.trials
+    found: dict[str, list[Study]] = {name: [] for name in arguments.pruners}
+    for (task, name), runs in zip(jobs, made, strict=True):
+        regrets = family.regrets(task)
+        found[name] += [Study.of(regrets, run, epochs, family.length) for run in runs]
     report(found, epochs)
 
 
-def kept(arguments: argparse.Namespace, family: Family, task: str, name: str, epochs: int) -> list[list[list[int]]]:
+def kept(arguments: argparse.Namespace, family: Family, task: str, name: str) -> list[list[list[int]]]:
     """The studies of a pruner on a task: from the folder, or made now."""
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    warnings.filterwarnings("ignore", module="optuna")  # Wilcoxon's does not prune runs that diverged, and says so
+    warnings.filterwarnings("ignore", category=optuna.exceptions.ExperimentalWarning)
+    epochs = family.length * arguments.trials
     what = f"{arguments.curves} {arguments.sampler} {task} {name} {arguments.trials}"
-    pruner, studies = None, []
+    past, studies = None, []
     for repeat in range(arguments.repeats):
         file = arguments.work / f"{what} {repeat}.json"
         if not file.exists():
-            past = family.past_of(task)
-            pruner = pruner or PRUNERS[name](past, family.length)
+            past = past or family.past_of(task)
+            pruner = PRUNERS[name](past, family.length)  # anew: some of Optuna's keep what they saw
             sampler = SAMPLERS[arguments.sampler](past, repeat) if arguments.sampler in SAMPLERS else None
             order = Order(family, np.random.default_rng([repeat, crc32(task.encode())]), sampler)
             file.write_text(json.dumps(studied(family.curves[task], order, pruner, epochs)))
@@ -198,17 +214,18 @@ def kept(arguments: argparse.Namespace, family: Family, task: str, name: str, ep
     return studies
 
 
-def report(found: dict[str, list[tuple[np.ndarray, float]]], epochs: int) -> None:
-    curves = {name: np.mean([regret for regret, _ in runs], axis=0) for name, runs in found.items()}
+def report(found: dict[str, list[Study]], epochs: int) -> None:
+    curves = {name: np.mean([study.regret for study in studies], axis=0) for name, studies in found.items()}
     ends = [curves[name][-1] for name in RIVALS if name in curves]
-    print(f"\n| epochs, of {epochs:,} | {' | '.join(f'{mark:g}' for mark in MARKS)} | to the same | wrong |")
-    print(f"| --- |{' --- |' * (len(MARKS) + 2)}")
-    for name, runs in found.items():
-        cells = " | ".join(f"{curves[name][np.searchsorted(SHARES, mark - 1e-9)]:.4f}" for mark in MARKS)
-        wrong = [np.mean([by > least for _, by in runs]) for least in (0.0, NOTICEABLE)]
+    print(f"\n| epochs, of {epochs:,} | {' | '.join(f'{mark:g}' for mark in MARKS)} | to the same | wrong | begun |")
+    print(f"| --- |{' --- |' * (len(MARKS) + 3)}")
+    for name, studies in found.items():
+        cells = " | ".join(f"{curves[name][np.searchsorted(SHARES, mark - 1e-9)]:.3f}" for mark in MARKS)
+        wrong = [np.mean([study.missed > least for study in studies]) for least in (0.0, NOTICEABLE)]
         reached = np.flatnonzero(curves[name] <= min(ends) + 1e-12) if ends else []
         same = f"{SHARES[reached[0]]:.2f}" if len(reached) else "> 1"
-        print(f"| {name} | {cells} | {same} | {wrong[0]:.0%} ({wrong[1]:.0%}) |", flush=True)
+        begun = np.mean([study.begun for study in studies])
+        print(f"| {name} | {cells} | {same} | {wrong[0]:.0%} ({wrong[1]:.0%}) | {begun:.0f} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -9,11 +11,13 @@ import headstart as hs
 from headstart._support.types import Array
 from headstart.history import build
 from headstart.history.curves import Curves
-from headstart.transfer.drawn import GRID, Runs, best_of, drawn, features, first_features, held, ranks
-from headstart.transfer.stopping import Stopping, learn_stopping
+from headstart.transfer.promise import learn_promise
+from headstart.transfer.standings import LOOKS, lowest, past_tasks, progress, standings
+from headstart.transfer.stopping import LEVELS, Law, Stopping, _level, learn_stopping, tasks_needed
 
 SPACE = hs.Space({"x": hs.Float(0.0, 1.0)})
 STEPS = np.arange(20)
+SPAN = (0.0, 19.0)
 
 
 def curve(x: float, level: float, scale: float, noise: Array | float = 0.0) -> Array:
@@ -21,25 +25,25 @@ def curve(x: float, level: float, scale: float, noise: Array | float = 0.0) -> A
     return np.asarray(level + scale * (x + (1 - x) * np.exp(-STEPS / 4.0)) + noise)
 
 
-def past(tasks: int = 6, runs: int = 20) -> hs.History:
+def past(tasks: int = 10, runs: int = 20, stopped: int = 0) -> hs.History:
+    """stopped: further runs of each task that went half the way."""
     rng = np.random.default_rng(4)
-    names, V, reports = [], [], []
+    names, V, ended, reports = [], [], [], []
     for t in range(tasks):
-        for x in rng.random(runs):
+        for i, x in enumerate(rng.random(runs + stopped)):
             names.append(f"task{t}")
             V.append([x])
             losses = curve(float(x), level=t, scale=10.0**t, noise=0.01 * 10.0**t * rng.normal(size=len(STEPS)))
-            reports.append(dict(zip(STEPS.tolist(), losses.tolist(), strict=True)))
-    made = Curves.of(names, np.array(V), [True] * len(names), reports)
+            ended.append(i < runs)
+            reports.append(dict(zip(STEPS.tolist(), losses.tolist()[: None if i < runs else 10], strict=False)))
+    made = Curves.of(names, np.array(V), ended, reports)
     losses = np.array([list(report.values())[-1] for report in reports])
-    from dataclasses import replace
-
     return replace(build(SPACE, tasks=names, V=np.array(V), losses=losses), curves=made)
 
 
 @pytest.fixture(scope="module")
 def rule() -> Stopping:
-    found = learn_stopping(past(), 0.1, rng=np.random.default_rng(0))
+    found = learn_stopping(past(), 0.3, rng=np.random.default_rng(0))
     assert found is not None
     return found
 
@@ -48,120 +52,204 @@ def until(step: int, x: float, scale: float = 50.0) -> tuple[Array, Array]:
     return STEPS[: step + 1], curve(x, level=3.0, scale=scale)[: step + 1]
 
 
-def test_lowest_and_latest_loss_at_each_point_with_gaps_filled() -> None:
-    runs = Runs.of([(np.array([0, 10, 100]), np.array([5.0, 3.0, 4.0]))])
-    assert runs.M.shape == runs.V.shape == (1, len(GRID) + 2)
-    assert runs.M[0, 0] == 5.0
-    assert runs.M[0, 1 + GRID.tolist().index(0.1)] == 3.0
-    assert (runs.M[0, -1], runs.V[0, -1], runs.final[0]) == (3.0, 4.0, 4.0)
+def others(*xs: float) -> Array:
+    return np.array([lowest(until(19, x), SPAN) for x in xs]).reshape(len(xs), len(LOOKS))
 
 
-def test_features_do_not_depend_on_units() -> None:
-    def seen(factor: float, shift: float) -> Array:
-        runs = Runs.of([(STEPS, factor * curve(x, 0.0, 1.0) + shift) for x in (0.5, 0.1)])
-        return features(runs[[0]], runs[[1]], ranks(runs.M[0], runs.M[[1]])[None], np.array([1]))
-
-    np.testing.assert_allclose(seen(1.0, 0.0), seen(1e6, -5e4), rtol=1e-6, atol=1e-6)
-
-
-def test_features_of_a_run_without_a_complete_one_before_it_do_not_depend_on_the_scale() -> None:
-    def seen(factor: float) -> Array:
-        runs = Runs.of([(STEPS, factor * curve(0.3, 0.5, 1.0))])
-        return first_features(runs, np.zeros((1, len(GRID)), dtype=np.intp), np.array([0]))
-
-    np.testing.assert_allclose(seen(1.0), seen(1e-9), rtol=1e-9)
+def stopped_at(rule: Stopping, x: float, M: Array) -> int | None:
+    """The step at which a run is stopped by what it reports."""
+    for step in range(1, 20):
+        run = until(step, x)
+        look = rule.due(run[0], SPAN)
+        if look and rule.stops(look, run, SPAN, M):
+            return step
+    return None
 
 
-def test_ranks_count_the_runs_that_were_better() -> None:
-    M = np.tile([[3.0], [1.0], [2.0]], len(GRID) + 2)
-    np.testing.assert_array_equal(ranks(M[0], M[1:]), np.full(len(GRID), 2))
-    np.testing.assert_array_equal(ranks(M[1], M[[0, 2]]), np.zeros(len(GRID)))
+# -- standings ----------------------------------------------------------------------------------------------------
 
 
-def test_held_runs_keep_what_they_had_reached() -> None:
-    M = np.array([np.linspace(10 + i, i, len(GRID) + 2) for i in range(8)])
-    reached, complete = held(M, np.full(len(GRID), 0.4))
-    assert complete.tolist() == [True] * 4 + [False] * 4
-    np.testing.assert_array_equal(reached[:4], M[:4])
-    np.testing.assert_array_equal(reached[4:, 1:], np.repeat(M[4:, [1]], len(GRID) + 1, axis=1))
-    assert held(M, np.full(len(GRID), np.inf))[1].all()
+def test_lowest_loss_at_each_look_with_gaps_filled() -> None:
+    m = lowest((np.array([0, 10, 100]), np.array([5.0, 3.0, 4.0])), (0.0, 100.0))
+    np.testing.assert_array_equal(m, np.full(len(LOOKS), 3.0))  # 10 is the first step after 2 % of the course
+    m = lowest((np.array([0, 2, 30, 100]), np.array([5.0, 4.0, 6.0, 1.0])), (0.0, 100.0))
+    np.testing.assert_array_equal(m, [4.0, 4.0, 4.0, 4.0, 1.0])
 
 
-def test_how_often_a_run_is_the_best_of_a_study() -> None:
-    weight = best_of(np.array([3.0, 2.0, 5.0, 1.0]), shortest=2)
-    log = np.log
-    np.testing.assert_allclose(weight, [0, log(4 / 2) / log(5 / 2), 0, log(5 / 4) / log(5 / 2)])
-    np.testing.assert_array_equal(best_of(np.array([3.0, 2.0]), shortest=20), [0, 1])
+def test_a_run_that_was_stopped_keeps_what_it_had_reached() -> None:
+    m = lowest((np.array([0, 5]), np.array([5.0, 3.0])), (0.0, 100.0))
+    np.testing.assert_array_equal(m, np.full(len(LOOKS), 3.0))
 
 
-def test_drawn_studies_are_weighted_alike() -> None:
+def test_progress_does_not_depend_on_the_scale() -> None:
+    run = until(19, 0.3)
+    np.testing.assert_allclose(progress(run, SPAN), progress((run[0], 1e-9 * run[1]), SPAN), rtol=1e-9)
+
+
+def test_ties_share_their_places() -> None:
+    np.testing.assert_allclose(standings(np.array([[1.0], [3.0], [3.0], [9.0]]))[:, 0], [0.125, 0.5, 0.5, 0.875])
+
+
+def test_stopped_runs_of_the_past_count_as_runs_but_not_as_ends() -> None:
+    tasks, length = past_tasks(past(tasks=3, runs=6, stopped=14), np.random.default_rng(0))
+    assert length == 19
+    assert all(len(task) == 20 and task.complete.sum() == 6 for task in tasks)
+    assert all(task.end[~task.complete].min() > task.end[task.complete].max() for task in tasks)
+    assert max(task.end[task.complete].max() for task in tasks) < 0.3
+
+
+# -- the law and its level ----------------------------------------------------------------------------------------
+
+
+def test_the_law_is_a_line_in_logarithms_and_its_residuals() -> None:
+    x = np.log([0.01, 0.02, 0.05, 0.1])
+    law = Law.of([(x, np.column_stack([x, 0.5 * x - 1, np.full(4, np.nan)]))])
+    np.testing.assert_allclose(law.slope, [1.0, 0.5, 0.0], atol=1e-12)
+    np.testing.assert_allclose(law.c[:2], [0.0, -1.0], atol=1e-12)
+    np.testing.assert_allclose(law.limits(0.1), [0.0, -1.0, np.inf], atol=1e-12)
+    np.testing.assert_allclose(law.limits(-0.5), [0.5, -0.5, np.inf], atol=1e-12)
+
+
+def test_bolder_levels_have_lower_limits() -> None:
     rng = np.random.default_rng(0)
-    task = Runs.of([(STEPS, curve(float(x), 0.0, 1.0)) for x in rng.random(30)])
-    later, first = drawn(task, 40, rng)
-    assert later.X.shape == (3 * 29, len(GRID), 8)
-    assert first.X.shape[1:] == (len(GRID), 6)
-    assert later.weight.sum() + first.weight[first.opens].sum() == pytest.approx(3)
-    assert first.weight.sum() == pytest.approx(3)
+    x = np.log(rng.random(30))
+    law = Law.of([(x, rng.normal(size=(30, 6)) + x[:, None])])
+    limits = np.array([law.limits(level) for level in LEVELS])
+    assert (np.diff(limits, axis=0) <= 1e-12).all()
+
+
+def test_one_more_task_that_is_judged_wrongly_is_counted() -> None:
+    wrong = np.zeros((4, 6))
+    wrong[0, 3:] = [0.2, 0.6, 0.0]  # the last is not reached: a bolder level is wrong more often
+    assert _level(wrong, 0.2) == 2  # (0 + 1) / 5
+    assert _level(wrong, 0.25) == 3  # (0.2 + 1) / 5
+    assert _level(wrong, 0.19) is None
+
+
+def test_a_rate_needs_tasks() -> None:
+    assert [tasks_needed(rate) for rate in (0.5, 0.3, 0.25, 0.2, 0.1, 0.05)] == [3, 3, 3, 4, 9, 19]
+    assert learn_stopping(past(tasks=8), 0.1, rng=np.random.default_rng(0)) is None
+
+
+# -- promises -----------------------------------------------------------------------------------------------------
+
+
+def test_a_configuration_promises_how_it_ended_on_past_tasks() -> None:
+    tasks, _ = past_tasks(past(), np.random.default_rng(0))
+    found = learn_promise(tasks, np.random.default_rng(0))
+    assert found is not None
+    promise, promises = found
+    assert [len(p) for p in promises] == [len(task) for task in tasks]
+    for task, p in zip(tasks, promises, strict=True):
+        assert np.corrcoef(p, task.end)[0, 1] > 0.9
+    good, bad = promise.of(SPACE.encode([{"x": 0.02}, {"x": 0.98}]))
+    assert promise.place(float(good)) < 0.15 < 0.85 < promise.place(float(bad))
+
+
+def test_no_run_is_predicted_by_what_it_ended_with() -> None:
+    """All tasks have the same configurations and nothing but noise: the promises know nothing."""
+    rng = np.random.default_rng(1)
+    tasks, _ = past_tasks(past(tasks=6, runs=40), np.random.default_rng(0))
+    shared = [replace(task, Z=tasks[0].Z, end=standings(rng.random((40, 1)))[:, 0]) for task in tasks]
+    found = learn_promise(shared, np.random.default_rng(0))
+    assert found is not None
+    correlations = [np.corrcoef(p, task.end)[0, 1] for task, p in zip(shared, found[1], strict=True)]
+    assert np.mean(correlations) < 0.15
+
+
+def test_too_few_configurations_promise_nothing() -> None:
+    tasks, _ = past_tasks(past(tasks=3, runs=4), np.random.default_rng(0))
+    assert learn_promise(tasks, np.random.default_rng(0)) is None
+
+
+# -- the rule -----------------------------------------------------------------------------------------------------
 
 
 def test_hopeless_runs_are_stopped_and_promising_ones_are_not(rule: Stopping) -> None:
-    best = until(19, 0.2)
-
-    def stopped_at(x: float) -> int | None:
-        return next((step for step in range(1, 19) if rule.stops(*until(step, x), best)), None)
-
-    assert (stopped_at(0.95) or 99) < 10
-    assert stopped_at(0.05) is None
+    M = others(*np.linspace(0.1, 0.9, 20))
+    assert (stopped_at(rule, 0.95, M) or 99) < 6
+    assert stopped_at(rule, 0.05, M) is None
 
 
-def test_the_first_run_is_judged_by_what_past_runs_reported(rule: Stopping) -> None:
-    assert any(rule.stops(*until(step, 0.99), None) for step in range(1, 19))
-    assert not any(rule.stops(*until(step, 0.01), None) for step in range(1, 19))
+def test_the_first_run_is_judged_by_its_configuration_and_by_what_past_runs_reported(rule: Stopping) -> None:
+    nobody = np.array([])
+    assert rule.stops_early(rule.promised(SPACE.encode([{"x": 0.95}])), nobody)
+    assert not rule.stops_early(rule.promised(SPACE.encode([{"x": 0.05}])), nobody)
+    assert not rule.stops_early(float("nan"), nobody)
+    assert stopped_at(rule, 0.99, others()) is not None
+    assert stopped_at(rule, 0.01, others()) is None
 
 
-def test_the_leader_of_many_is_kept_while_none_is_complete(rule: Stopping) -> None:
-    worse = [until(2, 0.995 + i / 1000) for i in range(4)]
-    assert not any(rule.stops(*until(step, 0.99), None, worse) for step in range(1, 19))
-    better = [until(19, 0.5 + i / 10) for i in range(4)]
-    assert any(rule.stops(*until(step, 0.99), None, better) for step in range(1, 19))
+def test_the_best_of_a_study_of_bad_configurations_goes_on(rule: Stopping) -> None:
+    promises = np.array([rule.promised(SPACE.encode([{"x": x}])) for x in np.linspace(0.8, 1.0, 400)])
+    stopped = [rule.stops_early(float(p), promises) for p in promises]
+    assert not stopped[0]
+    assert all(stopped[-300:])
 
 
-def test_a_run_is_judged_once_at_each_point_of_the_grid(rule: Stopping) -> None:
-    best = (np.arange(1000), np.linspace(10.0, 0.0, 1000))
-    judged = [s for s in range(2, 1000) if rule.stops(np.arange(s), np.full(s, 10.0), best)]
-    assert 0 < len(judged) <= len(GRID)
-    assert not rule.stops(np.array([0]), np.array([10.0]), best)
+def test_the_leader_of_a_few_is_never_stopped(rule: Stopping) -> None:
+    assert stopped_at(rule, 0.99, others(0.992, 0.994, 0.996, 0.998, 1.0)) is None
 
 
-def test_the_best_run_is_stopped_no_more_often_than_stated(rule: Stopping) -> None:
+def test_the_more_runs_there_are_the_better_one_must_be(rule: Stopping) -> None:
+    gentle = replace(rule, horizon=1.0)
+    stopped = [gentle._stops(4, n // 10, n, 0.1) for n in (4, 10, 100, 1000, 10_000)]
+    assert stopped == sorted(stopped)
+    assert not stopped[0]
+    assert stopped[-1]
+
+
+def test_a_run_is_judged_once_at_each_look(rule: Stopping) -> None:
+    span = (0.0, 1000.0)
+    due = [rule.due(np.arange(s), span) for s in range(1, 1002)]
+    assert [look for look in due if look is not None] == list(range(len(LOOKS) + 1))
+    assert rule.due(np.arange(3), (0.0, 0.0)) is None
+
+
+def test_the_best_runs_are_stopped_no_more_often_than_stated(rule: Stopping) -> None:
     evidence = rule.evidence
-    assert evidence.tasks == [f"task{t}" for t in range(6)]
-    assert evidence.wrong.mean() <= 0.15  # thresholds come from the other tasks, so the rate holds only about
-    assert evidence.steps.mean() < 0.7
+    assert evidence.tasks == [f"task{t}" for t in range(10)]
+    assert (evidence.wrong.sum() + 1) / 11 <= 0.3
+    assert evidence.steps.mean() < 0.5
     assert "each left out in turn" in str(evidence)
     assert list(evidence.table) == ["task", "wrong", "steps"]
 
 
 def test_a_higher_rate_stops_more(rule: Stopping) -> None:
-    bold = learn_stopping(past(), 0.4, rng=np.random.default_rng(0))
+    bold = learn_stopping(past(), 0.6, rng=np.random.default_rng(0))
     assert bold is not None
-    assert bold.thresholds[0] > rule.thresholds[0]
+    assert (bold.limits <= rule.limits).all()
     assert bold.evidence.steps.mean() < rule.evidence.steps.mean()
 
 
 def test_the_same_seed_learns_the_same_rule(rule: Stopping) -> None:
-    again = learn_stopping(past(), 0.1, rng=np.random.default_rng(0))
+    again = learn_stopping(past(), 0.3, rng=np.random.default_rng(0))
     assert again is not None
-    assert again.thresholds == rule.thresholds
+    np.testing.assert_array_equal(again.limits, rule.limits)
     np.testing.assert_array_equal(again.evidence.wrong, rule.evidence.wrong)
+
+
+def test_units_do_not_matter(rule: Stopping) -> None:
+    M = others(*np.linspace(0.1, 0.9, 20))
+    for x in (0.05, 0.3, 0.6, 0.95):
+        for step in range(1, 20):
+            steps, losses = until(step, x)
+            look = rule.due(steps, SPAN)
+            if look:
+                scaled = rule.stops(look, (steps, 1e6 * losses), SPAN, 1e6 * M)
+                assert scaled == rule.stops(look, (steps, losses), SPAN, M)
 
 
 def test_too_few_curves_teach_nothing() -> None:
     for history in (past(tasks=2), past(runs=3), build(SPACE, tasks=["a"], V=np.zeros((1, 1)), losses=np.ones(1))):
-        assert learn_stopping(history, 0.1, rng=np.random.default_rng(0)) is None
+        assert learn_stopping(history, 0.5, rng=np.random.default_rng(0)) is None
 
 
-def test_curves_of_different_lengths() -> None:
-    runs = Runs.of([(np.array([0, 4]), np.array([2.0, 1.0])), (np.array([0, 1]), np.array([3.0, 2.5]))])
-    assert runs.M[:, -1].tolist() == [1.0, 2.5]
-    assert runs.final.tolist() == [1.0, 2.5]
+def test_constant_curves_stop_nothing_that_ties_with_the_best() -> None:
+    history = past(tasks=4)
+    assert history.curves is not None
+    flat = replace(history, curves=replace(history.curves, losses=np.ones_like(history.curves.losses)))
+    rule = learn_stopping(flat, 0.3, rng=np.random.default_rng(0))
+    assert rule is not None
+    M = np.ones((30, len(LOOKS)))
+    assert not any(rule.stops(look, (STEPS, np.ones(20)), SPAN, M) for look in range(1, len(LOOKS) + 1))

@@ -1,52 +1,55 @@
-"""When to stop a run early: a rule learned from the learning curves of past tasks.
+"""When to stop a run early: where the best runs of past tasks stood at the same point.
 
-At a few points of its course, a run is compared with the best complete run of its study and with all runs before it. A
-classifier learned on past tasks gives the probability that it ends below the best. While no run is complete, another
-one gives the probability that it ends among the best quarter of its task. The run is stopped if that is below a
-threshold, which is chosen by cross-validation over tasks: in studies drawn from a past task that the classifiers have
-not seen, the best run would have been stopped in at most a given share of them. `drawn` makes the studies and lists the
-symbols.
+A run that ends among the best u of its task stood at about u(t) on its way (`standings.py` has the symbols):
+
+    log u(t) = c(t) + γ(t) log u + e
+
+is fitted to the best runs of past tasks. In a study of N runs the winner has u = 1 / N, so a run is stopped if
+
+    log u(t) > c(t) − γ(t) log N + q(t)
+
+where q(t) is a quantile of e, the same one for all looks. The quantile is what is chosen: as many steps are saved as
+possible while the share of the best past runs that are stopped at any look stays below the stated rate. Each task is
+judged by the fit to the others, and one more task that is judged wrongly throughout is counted with them (conformal
+risk control, Angelopoulos et al. 2022, eq. 4): the rate then holds on average for a new task like the past ones.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from headstart._support.types import Array, Mask
 from headstart._support.wording import counted
 from headstart.history import History
-from headstart.transfer.drawn import (
-    FEW,
-    GRID,
-    LEADING,
-    Cases,
-    Curve,
-    Runs,
-    complete_runs,
-    drawn,
-    features,
-    first_features,
-    ranks,
-)
+from headstart.transfer.promise import Promise, learn_promise
+from headstart.transfer.standings import LOOKS, Curve, Task, lowest, past_tasks, progress
 
 if TYPE_CHECKING:
     import pandas as pd
 
 LEAST_TASKS = 3
-FOLDS = 3
-SHOWN = 5  # points of the grid of each run that a classifier learns from
+
+# These were chosen on the curves of `benchmarks/curves_networks.py` and of TaskSet.
+FITTED, JUDGED = 0.25, 0.1  # shares of a task's runs: the best ones that the law is fitted to and judged by
+LEVELS = np.concatenate([-np.array([4.0, 2.0, 1.0, 0.5, 0.25]), [0.0], np.geomspace(0.002, 0.5, 40)])
+USUAL = 100  # length of the study for which the share of steps is estimated
+PAID = 6  # a study is judged as if it had at least as many runs as these whole ones pay for
+WEIGHTS = (20, 2)  # runs that the past counts for when a run is ranked: by promise, by losses
+FEW = 5  # with so many other runs, the leading one is never stopped;
+LEADING = 0.25  # with fewer, if it is among this share of the past runs
 
 
 @dataclass(frozen=True)
 class StoppingEvidence:
-    """What the rule would have done on the past tasks, each judged by classifiers that have not seen it.
+    """What the rule would have done on the past tasks, each judged by what the others teach.
 
-    wrong: of the studies drawn from each task, the share whose best run would have been stopped, with thresholds that
-    the other tasks chose. steps: the share of all steps that would have been made.
+    wrong: of the best tenth of each task's runs, the share that would have been stopped. steps: the share of the steps
+    of all its runs that would have been made. Both are those of long studies, in which a run is ranked among all.
     """
 
     tasks: list[str]
@@ -64,9 +67,9 @@ class StoppingEvidence:
     @property
     def summary(self) -> str:
         return (
-            f"On {counted(len(self.tasks), 'past task')}, each left out in turn, the best run would have been stopped "
-            f"in {self.wrong.mean():.1%} of the studies (stated rate: {self.rate:.1%}; at most {self.wrong.max():.1%} "
-            f"on one task), with {self.steps.mean():.0%} of the steps."
+            f"On {counted(len(self.tasks), 'past task')}, each left out in turn, {self.wrong.mean():.1%} of the best "
+            f"runs would have been stopped (stated rate: {self.rate:.1%}; at most {self.wrong.max():.1%} on one task), "
+            f"with {self.steps.mean():.0%} of the steps."
         )
 
     def __str__(self) -> str:
@@ -74,140 +77,143 @@ class StoppingEvidence:
 
 
 @dataclass(frozen=True, eq=False)
+class Law:
+    """c(t) and γ(t) at each look, (1+L,), and the residuals e, ascending; looks without data never stop a run."""
+
+    c: Array
+    slope: Array
+    residuals: list[Array]
+
+    @classmethod
+    def of(cls, best: Sequence[tuple[Array, Array]]) -> Law:
+        """best: log u (n,) and log u(t) (n, 1+L) of the best runs of each task."""
+        x, Y = np.concatenate([x for x, _ in best]), np.concatenate([y for _, y in best])
+        c, slope, residuals = [], [], []
+        spread = x - x.mean()
+        for y in Y.T:
+            g = float(np.clip(spread @ y / max(spread @ spread, 1e-300), 0.0, 1.0)) if np.isfinite(y).all() else 0.0
+            c.append(float(y.mean() - g * x.mean()))
+            slope.append(g)
+            residuals.append(np.sort(y - c[-1] - g * x))
+        return cls(np.array(c), np.array(slope), residuals)
+
+    def limits(self, level: float) -> Array:
+        """c(t) + q(t). level: the share of the best runs beyond the limit at one look; below 0: a margin beyond all."""
+        q = [float(e[-1] - level if level < 0 else np.quantile(e, 1 - level)) for e in self.residuals]
+        return np.where(np.isfinite(q), self.c + np.array(q), np.inf)
+
+
+@dataclass(frozen=True, eq=False)
 class Stopping:
     """A rule that says when to stop a run.
 
-    models, thresholds: of the probability to end below the best complete run, and to end well while none is complete.
-    length: steps of a typical run.
+    limits, slopes (1+L,): of the law. horizon: the least length N of a study. length: steps of a typical run.
+    known (n, L): progress of past runs, ascending.
     """
 
-    models: tuple[Any, Any]
-    thresholds: tuple[float, float]
+    limits: Array
+    slopes: Array
+    horizon: float
     length: int
+    promise: Promise | None
+    known: Array
     evidence: StoppingEvidence
 
-    def due(self, steps: Any, best: Curve | None) -> int | None:
-        """The point of the grid that a run has just reached; None if it was judged there before."""
-        first, last = self._span(steps, best)
-        if last <= first:
+    def span(self, steps: Sequence[int], whole: Curve | None) -> tuple[float, float]:
+        """The steps at which a run begins and will end; whole: the curve of a complete run, if any."""
+        first = float(steps[0] if whole is None else whole[0][0])
+        return first, first + self.length if whole is None else float(whole[0][-1])
+
+    def due(self, steps: Sequence[int], span: tuple[float, float]) -> int | None:
+        """The look that a run has just reached: 0 with its first report; None if it was judged there before."""
+        if len(steps) == 1:
+            return 0
+        if span[1] <= span[0]:
             return None
-        shares = (np.asarray(steps[-2:], dtype=float) - first) / (last - first)
-        reached = np.searchsorted(GRID, shares + 1e-9, side="right")
-        before = reached[0] if len(reached) > 1 else 0
-        return int(reached[-1]) - 1 if reached[-1] > before else None
+        shares = (np.asarray(steps[-2:], dtype=float) - span[0]) / (span[1] - span[0])
+        before, now = np.searchsorted(LOOKS, shares + 1e-9, side="right")
+        return int(now) if now > before else None
 
-    def stops(self, steps: Any, losses: Array, best: Curve | None, others: Sequence[Curve] = ()) -> bool:
-        """Whether to stop a run that has reported these losses.
+    def promised(self, Z: Array) -> float:
+        """The promise of one configuration (1, d); NaN if the past says nothing about it."""
+        return math.nan if self.promise is None else float(self.promise.of(Z)[0])
 
-        best: the curve of the best complete run, if any; others: those of all runs before this one, finished or not.
-        """
-        here = self.due(steps, best)
-        if here is None:
+    def stops_early(self, promise: float, others: Array) -> bool:
+        """Whether to stop a run after its first report, by its promise and those of all other runs."""
+        if self.promise is None or math.isnan(promise):
             return False
-        span = self._span(steps, best)
-        run, k = Runs.of([(steps, losses)], *span), np.array([len(others)])
-        before = Runs.of(others, *span).M if others else np.empty((0, len(GRID) + 2))
-        rank = ranks(run.M[0], before)[None]
-        if best is None:
-            if len(others) >= FEW and (rank[0, here] + 0.5) / (len(others) + 1) < LEADING:
-                return False
-            seen = first_features(run, rank, k)
-        else:
-            seen = features(run, Runs.of([best], *span), rank, k)
-        chance = _chances(self.models[best is None], seen[:, [here]])
-        return bool(chance[0, 0] < self.thresholds[best is None])
+        return self._stops(0, int((others < promise).sum()), len(others), self.promise.place(promise))
 
-    def _span(self, steps: Any, best: Curve | None) -> tuple[float, float]:
-        """The steps at which the run begins and will end."""
-        first = steps[0] if best is None else best[0][0]
-        return first, first + self.length if best is None else best[0][-1]
+    def stops(self, look: int, curve: Curve, span: tuple[float, float], others: Array) -> bool:
+        """Whether to stop a run at a look above 0. others (n, L): m(t) of all other runs."""
+        column = look - 1
+        better = int((others[:, column] < lowest(curve, span)[column]).sum())
+        ahead = len(self.known) - np.searchsorted(self.known[:, column], progress(curve, span)[column], side="right")
+        return self._stops(look, better, len(others), float(ahead) / len(self.known))
+
+    def _stops(self, look: int, better: int, n: int, place: float) -> bool:
+        """place: the share of past runs that were better."""
+        if better == 0 and (n >= FEW or place < LEADING):
+            return False
+        weight = WEIGHTS[look > 0]
+        standing = (better + weight * place + 0.5) / (n + weight + 1)
+        return bool(math.log(standing) > self.limits[look] - self.slopes[look] * math.log(max(n + 1, self.horizon)))
 
 
 def learn_stopping(history: History, rate: float, *, rng: np.random.Generator) -> Stopping | None:
-    """The rule for a history; None if it has too few learning curves."""
-    names, tasks, length = complete_runs(history, rng)
-    if len(tasks) < LEAST_TASKS:
+    """The rule for a history; None if it has too few learning curves for this rate."""
+    tasks, length = past_tasks(history, rng)
+    if len(tasks) < tasks_needed(rate) or length < 1:
         return None
-    cases = [drawn(task, len(tasks), rng) for task in tasks]
-    both = [[later for later, _ in cases], [first for _, first in cases]]
-    seed = int(rng.integers(2**31))
-    models = [_fitted(some, seed) for some in both]
-    unseen = [chances for some in both if (chances := _unseen(some, seed)) is not None]
-    if any(model is None for model in models) or len(unseen) < len(both):
+    learned = learn_promise(tasks, rng)
+    promise, promises = learned if learned is not None else (None, [None] * len(tasks))
+    U = [np.log(task.U(p)) for task, p in zip(tasks, promises, strict=True)]
+    fitted = [_best(task, u, FITTED) for task, u in zip(tasks, U, strict=True)]
+    judged = [_best(task, u, JUDGED) for task, u in zip(tasks, U, strict=True)]
+    laws = [Law.of([pair for j, pair in enumerate(fitted) if j != i]) for i in range(len(tasks))]
+    wrong = np.array([_wrong(law, *pair) for law, pair in zip(laws, judged, strict=True)])
+    level = _level(wrong, rate)
+    if level is None:
         return None
-    limits = [list(map(_limits, *pair)) for pair in zip(both, unseen, strict=True)]
-    judged = []
-    for i in range(len(tasks)):
-        ends = [_threshold([low for j, low in enumerate(kind) if j != i], rate) for kind in limits]
-        judged.append(_judged(cases[i], [chances[i] < end for chances, end in zip(unseen, ends, strict=True)]))
-    wrong, steps = np.array(judged).T
-    thresholds = _threshold(limits[0], rate), _threshold(limits[1], rate)
-    return Stopping((models[0], models[1]), thresholds, length, StoppingEvidence(names, rate, wrong, steps))
+    steps = [_steps(law, u, LEVELS[level], length) for law, u in zip(laws, U, strict=True)]
+    evidence = StoppingEvidence([task.name for task in tasks], rate, wrong[:, level], np.array(steps))
+    law, known = Law.of(fitted), np.sort(np.concatenate([task.A for task in tasks]), axis=0)
+    horizon = max(10.0, PAID / float(np.mean(steps)))
+    return Stopping(law.limits(LEVELS[level]), law.slope, horizon, length, promise, known, evidence)
 
 
-# -- the classifiers and their thresholds -------------------------------------------------------------------------
+def tasks_needed(rate: float) -> int:
+    """How many past tasks a rate needs: with fewer, even a rule that was never wrong on them may not hold it."""
+    return max(LEAST_TASKS, math.ceil(1 / rate - 1e-9) - 1)
 
 
-def _fitted(tasks: Sequence[Cases], seed: int) -> Any:
-    """A classifier; None if all past runs end well, or none does."""
-    from sklearn.ensemble import HistGradientBoostingClassifier
-
-    y = np.concatenate([cases.good for cases in tasks])
-    if y.all() or not y.any():
-        return None
-    X = np.concatenate([cases.X for cases in tasks])
-    points = np.argsort(np.random.default_rng(seed).random(X.shape[:2]), axis=1)[:, :SHOWN]
-    model = HistGradientBoostingClassifier(
-        learning_rate=0.12, max_iter=60, max_leaf_nodes=15, min_samples_leaf=40, early_stopping=False, random_state=seed
-    )
-    return model.fit(X[np.arange(len(X))[:, None], points].reshape(-1, X.shape[-1]), np.repeat(y, SHOWN))
+def _best(task: Task, U: Array, share: float) -> tuple[Array, Array]:
+    """log u and log u(t) of the best complete runs of a task; at least two, for a tenth, or three."""
+    many = max(math.ceil(share * len(task)), 2 if share < FITTED else 3)
+    rows = np.flatnonzero(task.complete)
+    rows = rows[np.argsort(task.end[rows], kind="stable")[:many]]
+    return np.log(task.end[rows]), U[rows]
 
 
-def _chances(model: Any, X: Array) -> Array:
-    """Probabilities (n, G) for features (n, G, F)."""
-    return np.asarray(model.predict_proba(X.reshape(-1, X.shape[-1]))[:, 1].reshape(X.shape[:2]))
+def _beyond(law: Law, level: float, x: Array, U: Array) -> Mask:
+    """Which runs are stopped at which look, (n, 1+L). x: log u of the run that each is compared with."""
+    limits = law.limits(level) + law.slope * x[:, None]
+    return np.asarray(limits + 1e-9 < U)
 
 
-def _unseen(tasks: Sequence[Cases], seed: int) -> list[Array] | None:
-    """For each task, the probabilities (n, G) by a classifier that has not seen it; None if there is none."""
-    fold = np.random.default_rng(seed).permutation(len(tasks)) % min(FOLDS, len(tasks))
-    chances: list[Array] = [np.empty(0)] * len(tasks)
-    for k in range(fold.max() + 1):
-        model = _fitted([cases for cases, f in zip(tasks, fold, strict=True) if f != k], seed)
-        if model is None:
-            return None
-        for i in map(int, np.flatnonzero(fold == k)):
-            chances[i] = _chances(model, tasks[i].X)
-    return chances
+def _wrong(law: Law, x: Array, U: Array) -> Array:
+    """At each level, the share of these runs that are stopped."""
+    return np.array([_beyond(law, level, x, U).any(axis=1).mean() for level in LEVELS])
 
 
-def _limits(cases: Cases, p: Array) -> tuple[Array, Array]:
-    """The lowest probabilities of runs that were the best of a study, and how often they were.
-
-    A threshold at or below it does not stop the run.
-    """
-    best = cases.weight > 0
-    return p[best].min(axis=1), cases.weight[best]
+def _level(wrong: Array, rate: float) -> int | None:
+    """The boldest level that holds the rate, with one more task that is judged wrongly; wrong (tasks, levels)."""
+    holds = (wrong.sum(axis=0) + 1) / (len(wrong) + 1) <= rate + 1e-12
+    return None if not holds[0] else int(np.argmin(np.append(holds, False))) - 1
 
 
-def _threshold(limits: Sequence[tuple[Array, Array]], rate: float) -> float:
-    """The highest threshold that stops at most this share of the best runs, averaged over tasks."""
-    there = [(low, weight) for low, weight in limits if len(low)]
-    if not there:
-        return 0.0
-    values = np.concatenate([low for low, _ in there])
-    weights = np.concatenate([weight / (weight.sum() * len(there)) for _, weight in there])
-    order = np.argsort(values, kind="stable")
-    allowed = int(np.searchsorted(np.cumsum(weights[order]), rate + 1e-12, side="right"))
-    return float(values[order][min(allowed, len(values) - 1)])
-
-
-def _judged(cases: tuple[Cases, Cases], stopped: Sequence[Mask]) -> tuple[float, float]:
-    """The share of studies whose best run is stopped, and that of the steps made. First runs meet no complete one."""
-    weights, missed, made = 0.0, 0.0, []
-    for kind, stop in zip(cases, stopped, strict=True):
-        counts = kind.opens if kind is cases[1] else np.ones(len(kind.good), dtype=bool)
-        weights += float(kind.weight[counts].sum())
-        missed += float(kind.weight[counts & stop.any(axis=1)].sum())
-        made.append(np.append(GRID, 1.0)[np.where(stop.any(axis=1), stop.argmax(axis=1), len(GRID))[counts]])
-    return missed / weights, float(np.concatenate(made).mean())
+def _steps(law: Law, U: Array, level: float, length: int) -> float:
+    """The share of the steps that are made if all runs of a task are judged in a study of the usual length."""
+    stop = _beyond(law, level, np.full(len(U), -math.log(USUAL)), U)
+    made = np.array([1 / (length + 1), *LOOKS, 1.0])
+    return float(made[np.where(stop.any(axis=1), stop.argmax(axis=1), -1)].mean())
