@@ -193,7 +193,7 @@ class Evidence:
         for method, rows in self.table.groupby("method", sort=False):
             x, y, low, high = (rows[name].tolist() for name in ("trials", "adtm", "low", "high"))
             series.append(Series(str(method), x, y, low, high, dashed=method == "random"))
-        return Picture(series, x="trials", y="distance to the best")
+        return Picture(series, x="trials", y="distance to the best (95% intervals)")
 
     def plot(self) -> Any:
         """The mean distance to a task's best after 1, 2, … trials: a figure of Plotly, or of matplotlib without it."""
