@@ -18,7 +18,8 @@ hide: [navigation]
 
 # Models: the shipped histories
 
-The package ships these histories, measured on real data sets. `hs.library.load(name)` returns one of them.
+The package ships these histories, measured on real data sets ({size:.1f} MB in all). `hs.library.load(name)` returns one
+of them.
 
 {shipped}
 
@@ -57,12 +58,17 @@ sets.
 
 
 def shipped() -> str:
-    lines = ["| history | data sets | evaluations | KB |", "| --- | --: | --: | --: |"]
+    lines = ["| history | data sets | evaluations |", "| --- | --: | --: |"]
     for name in hs.library.names():
         history = hs.library.load(name)
-        size = (ROOT / "src/headstart/library" / f"{name}.parquet").stat().st_size
-        lines.append(f"| `{name}` | {len(history)} | {sum(map(len, history)):,} | {round(size / 1000)} |")
+        lines.append(f"| `{name}` | {len(history)} | {sum(map(len, history)):,} |")
     return "\n".join(lines)
+
+
+def size() -> float:
+    """Of all files, in megabytes."""
+    files = [ROOT / "src/headstart/library" / f"{name}.parquet" for name in hs.library.names()]
+    return sum(file.stat().st_size for file in files) / 1e6
 
 
 def models() -> str:
@@ -88,6 +94,7 @@ def page() -> str:
     aside = [name for names in problems.SET_ASIDE.values() for name in names]
     return TEXT.format(
         shipped=shipped(),
+        size=size(),
         missing=waiting,
         metrics="; ".join(f"for {kind} {', '.join(f'`{m}`' for m in metrics)}" for kind, metrics in METRICS.items()),
         classes=len(problems.NAMES[CLASSIFICATION]),
