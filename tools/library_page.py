@@ -18,8 +18,8 @@ hide: [navigation]
 
 # Models: the shipped histories
 
-The package ships these histories, measured on real data sets ({size:.1f} MB in all). `hs.library.load(name)` returns one
-of them.
+The package ships these histories, measured on real data sets ({size:.1f} MB in all). `hs.library.load(name)` returns
+one of them.
 
 {shipped}
 
@@ -89,7 +89,7 @@ def models() -> str:
 
 def page() -> str:
     missing = [f"`{name}`" for name in MODELS if name not in hs.library.names()]
-    waiting = "These models have a search space but no history yet, so a search starts from the estimator's own defaults: "
+    waiting = "These models have a search space but no history yet, so a search starts from the estimator's defaults: "
     waiting = f"{waiting}{', '.join(missing)}.\n" if missing else ""
     aside = [name for names in problems.SET_ASIDE.values() for name in names]
     return TEXT.format(
