@@ -147,14 +147,14 @@ class Evidence:
         gain, low, high = self.gain
         if not self.helps and gain > 0:
             return (
-                f"These {these} cannot tell whether the history helps: a start learned by '{method}' "
-                f"is closer to a task's best than random search by {gain:.3f} of its range, but with a 95 % interval "
-                f"of {low:.3f} to {high:.3f} that may be chance. More past tasks would tell. "
-                f"Start without it{alone}.{estimate}"
+                f"With {these.rstrip(',')}, it is not clear whether the history helps: on average, a start learned by "
+                f"'{method}' comes closer to a task's best than random search by {gain:.3f} of its range, but the 95% "
+                f"interval ({low:.3f} to {high:.3f}) includes 0. More past tasks would tell. Until then, start without "
+                f"it{alone}.{estimate}"
             )
         if not self.helps:
             return (
-                f"On these {these} the history does not help: a start learned by '{method}' is not "
+                f"On these {these.rstrip(',')}, the history does not help: a start learned by '{method}' is not "
                 f"better than random search. Start without it{alone}.{estimate}"
             )
         if self.random_trials(method, t)[0] > t:
