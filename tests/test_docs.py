@@ -218,6 +218,7 @@ def test_the_gallery_shows_the_examples_as_they_are() -> None:
         ("n: how many. seed: of the draws.", "- `n`: how many.\n- `seed`: of the draws."),
         ("Kim, Kim, Choi: A paper.", "Kim, Kim, Choi: A paper."),
         ("It says: nothing.", "It says: nothing."),
+        ("Text.\n\nMay import: everything.", "Text."),
         (
             "n: how many, as in the\npaper: none. See eq.\n16: above.",
             "- `n`: how many, as in the\n  paper: none. See eq.\n  16: above.",

@@ -20,8 +20,9 @@ ANOTHER = re.compile(rf"(?<=\.) (?={ARGUMENT.pattern})")  # arguments that share
 
 
 def as_markdown(text: str) -> str:
-    """The docstring with its paragraphs turned into Markdown."""
-    return "\n\n".join(map(_paragraph, re.split(r"\n\s*\n", text)))
+    """The docstring with its paragraphs turned into Markdown, without those about imports between folders."""
+    paragraphs = [part for part in re.split(r"\n\s*\n", text) if not part.startswith("May import: ")]
+    return "\n\n".join(map(_paragraph, paragraphs))
 
 
 def _paragraph(text: str) -> str:
