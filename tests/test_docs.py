@@ -215,6 +215,8 @@ def test_the_gallery_shows_the_examples_as_they_are() -> None:
             "n: how many.\nseed, rng: of the draws,\n    if any.",
             "- `n`: how many.\n- `seed`, `rng`: of the draws,\n  if any.",
         ),
+        (">>> f()  # doctest: +SKIP", "```pycon\n>>> f()\n```"),
+        ("n: 1, 2, … seed: of the draws.", "- `n`: 1, 2, …\n- `seed`: of the draws."),
         ("n: how many. seed: of the draws.", "- `n`: how many.\n- `seed`: of the draws."),
         ("Kim, Kim, Choi: A paper.", "Kim, Kim, Choi: A paper."),
         ("It says: nothing.", "It says: nothing."),

@@ -16,7 +16,7 @@ except ImportError:  # the tests need only the functions
 
 NAME = r"\*{0,2}(?![A-Z][A-Za-z])[^\W\d]\w*"  # a word with a capital is a surname or begins a sentence
 ARGUMENT = re.compile(rf"({NAME}(?:, {NAME})*): (?=\S)")
-ANOTHER = re.compile(rf"(?<=\.) (?={ARGUMENT.pattern})")  # arguments that share a line
+ANOTHER = re.compile(rf"(?<=[.…]) (?={ARGUMENT.pattern})")  # arguments that share a line
 
 
 def as_markdown(text: str) -> str:
@@ -29,7 +29,8 @@ def _paragraph(text: str) -> str:
     lines = text.splitlines()
     if lines and lines[0].lstrip().startswith(">>> "):
         indent = len(lines[0]) - len(lines[0].lstrip())
-        return "\n".join(["```pycon", *(line[indent:] for line in lines), "```"])
+        shown = (line[indent:].removesuffix("  # doctest: +SKIP") for line in lines)
+        return "\n".join(["```pycon", *shown, "```"])
     if lines and ARGUMENT.match(lines[0]):
         ended = [True, *(line.endswith((".", "…", ":")) for line in lines)]
         parts = [(part, i or ended[row]) for row, line in enumerate(lines) for i, part in enumerate(_parts(line))]

@@ -47,7 +47,7 @@ class Evidence:
 
     @property
     def table(self) -> pd.DataFrame:
-        """One row per method and number of trials: ADTM with a 95 % bootstrap interval, average rank."""
+        """One row per method and number of trials: ADTM with a 95% bootstrap interval, average rank."""
         import pandas as pd
 
         curves = {**self.curves, "random": self.random[:, : self.n]}
@@ -80,7 +80,7 @@ class Evidence:
         return min(self.curves, key=lambda method: float(self.curves[method].mean()))
 
     def random_trials(self, method: str, t: int) -> tuple[float, float, float]:
-        """The trials that random search needs to match `method` after t: the number and its 95 % interval.
+        """The trials that random search needs to match `method` after t: the number and its 95% interval.
 
         Infinite if random search does not get there even with all candidates.
         """
@@ -112,12 +112,12 @@ class Evidence:
 
     @property
     def helps(self) -> bool:
-        """Whether `method` beats random search on average over the first n trials, with 95 % confidence."""
+        """Whether `method` beats random search on average over the first n trials, with 95% confidence."""
         return self.gain[1] > 0
 
     @property
     def gain(self) -> tuple[float, float, float]:
-        """How much closer `method` comes to a task's best than random search, with its 95 % interval.
+        """How much closer `method` comes to a task's best than random search, with its 95% interval.
 
         In units of the task's range, averaged over the first n trials and over tasks, paired by task.
         """
