@@ -63,7 +63,7 @@ for (const e of document.querySelectorAll("article :is(p, li, table, pre, img, h
 }
 const column = document.querySelector("article").getBoundingClientRect().right;
 for (const e of document.querySelectorAll("article :is(p, li) > code"))
-  if (e.getBoundingClientRect().right > column + 2 && !scrolls(e.parentElement))
+  if (e.getBoundingClientRect().right > column + 8 && !scrolls(e.parentElement))  // a margin for its padding
     found.push(`code leaves its column: ${e.textContent.slice(0, 40)}`);
 const parsed = text => { const [r, g, b, a = 1] = text.match(/[\\d.]+/g).map(Number); return [r, g, b, a]; };
 const over = (top, below) => [0, 1, 2].map(i => top[3] * top[i] + (1 - top[3]) * below[i]);
