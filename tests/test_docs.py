@@ -215,10 +215,29 @@ def test_the_gallery_shows_the_examples_as_they_are() -> None:
             "n: how many.\nseed, rng: of the draws,\n    if any.",
             "- `n`: how many.\n- `seed`, `rng`: of the draws,\n  if any.",
         ),
+        (">>> f()  # doctest: +SKIP", "```pycon\n>>> f()\n```"),
+        ("n: 1, 2, … seed: of the draws.", "- `n`: 1, 2, …\n- `seed`: of the draws."),
         ("n: how many. seed: of the draws.", "- `n`: how many.\n- `seed`: of the draws."),
         ("Kim, Kim, Choi: A paper.", "Kim, Kim, Choi: A paper."),
         ("It says: nothing.", "It says: nothing."),
+        ("Text.\n\nMay import: everything.", "Text."),
+        (
+            "n: how many, as in the\npaper: none. See eq.\n16: above.",
+            "- `n`: how many, as in the\n  paper: none. See eq.\n  16: above.",
+        ),
     ],
 )
 def test_docstrings_become_markdown(docstring: str, markdown: str) -> None:
     assert tool("docstrings").as_markdown(docstring) == markdown
+
+
+@pytest.mark.parametrize(
+    ("summary", "markdown"),
+    [
+        ("Draw. n: how many. seed: of the\ndraws.", "Draw.\n\n- `n`: how many.\n- `seed`: of the draws."),
+        ("n: how many.", "- `n`: how many."),
+        ("Two words. other: no argument.", "Two words. other: no argument."),
+    ],
+)
+def test_arguments_in_a_summary_become_a_list(summary: str, markdown: str) -> None:
+    assert tool("docstrings").with_arguments(summary, ["n", "seed"]) == markdown

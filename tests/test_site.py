@@ -50,8 +50,8 @@ def address(site: Path) -> Iterator[str]:
         server.shutdown()
 
 
-# Pictures that did not load, cells and lines that stick out of the page without a way to scroll to them, words and
-# buttons that hardly stand out from what is behind them (3 : 1 is what large text needs).
+# Pictures that did not load, cells and lines that stick out of the page without a way to scroll to them, code that
+# leaves its column, words and buttons that hardly stand out from what is behind them (3 : 1 is what large text needs).
 FAULTS = """
 const found = [...document.images].filter(i => i.complete && !i.naturalWidth).map(i => `${i.src} did not load`);
 const scrolls = e => e && e !== document.body &&
@@ -61,6 +61,10 @@ for (const e of document.querySelectorAll("article :is(p, li, table, pre, img, h
   if (b.width && b.right > innerWidth + 2 && !scrolls(e))
     found.push(`${e.tagName} sticks out: ${e.textContent.slice(0, 40)}`);
 }
+const column = document.querySelector("article").getBoundingClientRect().right;
+for (const e of document.querySelectorAll("article :is(p, li) > code"))
+  if (e.getBoundingClientRect().right > column + 8 && !scrolls(e.parentElement))  // a margin for its padding
+    found.push(`code leaves its column: ${e.textContent.slice(0, 40)}`);
 const parsed = text => { const [r, g, b, a = 1] = text.match(/[\\d.]+/g).map(Number); return [r, g, b, a]; };
 const over = (top, below) => [0, 1, 2].map(i => top[3] * top[i] + (1 - top[3]) * below[i]);
 const behind = e => {
@@ -81,6 +85,14 @@ return found;
 """
 
 
+# Tabs fade in; a picture shows them as they end.
+STILL = """
+const style = document.createElement("style");
+style.textContent = "* { transition: none !important }";
+document.head.append(style);
+"""
+
+
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 390])
 def test_the_site_looks_right(site: Path, address: str, width: int, dark: bool, tmp_path: Path) -> None:
@@ -96,6 +108,7 @@ def test_the_site_looks_right(site: Path, address: str, width: int, dark: bool, 
             if found := page.execute_script(FAULTS):
                 wrong[name] = found
             if name in SHOWN:
+                page.execute_script(STILL)
                 label = name.strip("/").replace("/", "-") or "home"
                 screenshot(page, width, tmp_path / f"site-{label}-{width}-{'dark' if dark else 'light'}.png")
         ink, paper = page.execute_script(

@@ -110,7 +110,7 @@ def picture(folders: list[Folder]) -> str:
     )
 
 
-def shortened(text: str, most: int = 100) -> str:
+def shortened(text: str, most: int = 105) -> str:
     return text if len(text) <= most else text[: most - 1].rsplit(" ", 1)[0] + " …"
 
 

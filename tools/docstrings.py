@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from typing import Any
 
 try:
@@ -13,29 +14,46 @@ try:
 except ImportError:  # the tests need only the functions
     Extension = object
 
-NAME = r"\*{0,2}(?![A-Z][A-Za-z])\w+"  # a word with a capital is a surname or begins a sentence
+NAME = r"\*{0,2}(?![A-Z][A-Za-z])[^\W\d]\w*"  # a word with a capital is a surname or begins a sentence
 ARGUMENT = re.compile(rf"({NAME}(?:, {NAME})*): (?=\S)")
-ANOTHER = re.compile(rf"(?<=\.) (?={ARGUMENT.pattern})")  # arguments that share a line
+ANOTHER = re.compile(rf"(?<=[.…]) (?={ARGUMENT.pattern})")  # arguments that share a line
 
 
 def as_markdown(text: str) -> str:
-    """The docstring with its paragraphs turned into Markdown."""
-    return "\n\n".join(map(_paragraph, re.split(r"\n\s*\n", text)))
+    """The docstring with its paragraphs turned into Markdown, without those about imports between folders."""
+    paragraphs = [part for part in re.split(r"\n\s*\n", text) if not part.startswith("May import: ")]
+    return "\n\n".join(map(_paragraph, paragraphs))
 
 
 def _paragraph(text: str) -> str:
     lines = text.splitlines()
     if lines and lines[0].lstrip().startswith(">>> "):
         indent = len(lines[0]) - len(lines[0].lstrip())
-        return "\n".join(["```pycon", *(line[indent:] for line in lines), "```"])
+        shown = (line[indent:].removesuffix("  # doctest: +SKIP") for line in lines)
+        return "\n".join(["```pycon", *shown, "```"])
     if lines and ARGUMENT.match(lines[0]):
-        return "\n".join(_argument(part) for line in lines for part in ANOTHER.split(line)[::2])
+        ended = [True, *(line.endswith((".", "…", ":")) for line in lines)]
+        parts = [(part, i or ended[row]) for row, line in enumerate(lines) for i, part in enumerate(_parts(line))]
+        return "\n".join(_argument(part, begins=bool(begins)) for part, begins in parts)
     return text
 
 
-def _argument(line: str) -> str:
+def _parts(line: str) -> list[str]:
+    return ANOTHER.split(line)[::2]
+
+
+def with_arguments(summary: str, names: Collection[str]) -> str:
+    """A summary in which sentences about arguments, such as "n: how many.", follow as a list."""
+    text = " ".join(summary.split())
+    for found in re.finditer(rf"(?:^|(?<=\.) ){ARGUMENT.pattern}", text):
+        if set(found[1].split(", ")) <= set(names):
+            return "\n\n".join(filter(None, [text[: found.start()], _paragraph(text[found.start() :].lstrip())]))
+    return summary
+
+
+def _argument(line: str, *, begins: bool) -> str:
     """A line of a list of arguments; those that continue the one above are indented."""
-    found = ARGUMENT.match(line)
+    found = ARGUMENT.match(line) if begins else None
     if not found:
         return f"  {line.strip()}"
     names = ", ".join(f"`{name}`" for name in found[1].split(", "))
@@ -45,6 +63,14 @@ def _argument(line: str) -> str:
 class Markdown(Extension):  # type: ignore[misc]
     def on_object(self, *, obj: Any, **others: Any) -> None:
         if obj.docstring:
-            # The summary is no list of arguments, whatever it begins with.
             summary, gap, rest = obj.docstring.value.partition("\n\n")
-            obj.docstring.value = summary + gap + as_markdown(rest)
+            obj.docstring.value = with_arguments(summary, _names(obj)) + gap + as_markdown(rest)
+
+
+def _names(obj: Any) -> set[str]:
+    """The names of a function's arguments, or of a class's arguments and attributes."""
+    if obj.is_function:
+        return {one.name for one in obj.parameters}
+    own = {name: member for name, member in obj.members.items() if obj.is_class and not member.is_alias}
+    made = _names(own["__init__"]) if "__init__" in own else set()
+    return made | {name for name, member in own.items() if member.is_attribute}

@@ -34,7 +34,7 @@ if figure is not None:
 ORDER = ("nothing_yet", "store", "optuna_studies", "own_loop", "does_it_help", "hand_over", "changed_space")
 INTRODUCTION = """# Examples with their output
 
-*Each example is a whole program. `python tools/gallery.py` runs them and writes this page.*
+*Each example is a complete program. `python tools/gallery.py` runs them and writes this page.*
 """
 
 

@@ -1,7 +1,7 @@
 """The search space has changed
 
 Past runs called a parameter by another name, had narrower ranges, and lacked a
-parameter that is new. Nothing is dropped in silence.
+parameter that is new. Nothing is dropped silently.
 """
 
 import numpy as np

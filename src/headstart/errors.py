@@ -1,13 +1,13 @@
 """The exceptions of headstart. All of them are ValueErrors.
 
     HeadstartError
-    ├── ArgumentError          an argument has a value that cannot be used
-    ├── SpaceError             a search space is invalid, or a configuration does not fit it
+    ├── ArgumentError          an argument has an unusable value
+    ├── SpaceError             an invalid search space or configuration
     ├── HistoryError           past runs cannot be used as asked
-    │   └── EmptyHistoryError  a storage of past runs exists, but no run in it has finished
-    ├── FormatError            a file or storage has another format, is damaged or unreadable
-    ├── ExhaustedError         every configuration of the space has been tried
-    └── MissingPackageError    an optional package is not installed; also an ImportError
+    │   └── EmptyHistoryError  no run in the storage has finished
+    ├── FormatError            a file is damaged or has another format
+    ├── ExhaustedError         every configuration has been tried
+    └── MissingPackageError    install an extra; also an ImportError
 
 An error carries the `problem` and, if the user can do something about it, the `remedy`. A remedy names arguments in
 braces, as in "name the column with {task}", and each front end writes them in its own way: Python as `task=`, the

@@ -23,7 +23,6 @@ COMMANDS = ("learn", "suggest", "list", "check", "report", "import", "export", "
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ((), "COMMAND"),
         (("bild",), "there is no command 'bild'; did you mean 'build'? (choose from: learn, suggest, "),
         (("--versoin",), "there is no option --versoin; did you mean --version? (see headstart --help)"),
         (("learn", "svm", "--methd", "li"), "there is no option --methd; did you mean --method? (see headstart learn"),
@@ -62,6 +61,12 @@ COMMANDS = ("learn", "suggest", "list", "check", "report", "import", "export", "
 def test_bad_input_is_one_line_and_exit_code_2(tmp_path: Path, arguments: tuple[str, ...], words: str) -> None:
     (tmp_path / "folder.png").mkdir()
     one_line(headstart(*arguments, cwd=tmp_path), words)
+
+
+def test_without_a_command_the_help_is_printed_and_the_exit_code_is_2(tmp_path: Path) -> None:
+    """On standard error, so that a script with an empty variable does not take the help for an answer."""
+    done, asked = headstart(cwd=tmp_path), headstart("--help", cwd=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", asked.stdout)
 
 
 def test_every_command_has_help_with_an_example(tmp_path: Path) -> None:

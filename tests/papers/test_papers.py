@@ -551,7 +551,7 @@ def test_a_row_of_the_page_has_verdict_differences_and_means(tmp_path: Path) -> 
     assert "| n\xa0=\xa02<br>NBI − RBI: −.200\xa0±\xa0.100 |" in folded
     assert "| NBI | .500 |" in text
     assert "| RBI | .700 |" in text
-    assert "| LI is consistently the best start (Fig. 1, after 3 · 5 · 10) | not run |  |" in text
+    assert "| LI is consistently the best start (Fig. 1, after 3 · 5 · 10) | not run |" in text
 
 
 def test_the_page_shows_the_figures_that_a_run_has_and_names_the_runs_of_a_note(tmp_path: Path) -> None:
@@ -566,7 +566,7 @@ def test_the_page_shows_the_figures_that_a_run_has_and_names_the_runs_of_a_note(
     text = claims.write([tmp_path / "all", tmp_path / "starts"], tmp_path / "page.md")
     pictures = set(re.findall(r"\]\(([^()]+\.svg)\)", text))
     assert pictures == {"page/all/figure1.svg", "page/all/figure2.svg", "page/starts/figure1.svg"}
-    assert "- *But they are old (all).*" in text
+    assert "*But they are old (all).*" in text
     assert "- *starts*: 2 data sets, up to 1 trials, 3 repetitions" in text
 
 

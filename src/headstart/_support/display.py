@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from importlib import import_module
+from itertools import pairwise
 from typing import Any
 
 from headstart._support.wording import printable
@@ -26,7 +27,10 @@ LINES = 25  # of a picture with one line per name
 
 @dataclass(frozen=True)
 class Series:
-    """Points (x, y) of one name: a line with a band from low to high, or marks with texts."""
+    """Points (x, y) of one name: a line with a band from low to high, or marks with texts.
+
+    steps: the line stays level until the next point, as the best value so far does.
+    """
 
     name: str
     x: Sequence[float]
@@ -35,6 +39,7 @@ class Series:
     high: Sequence[float] | None = None
     marks: bool = False
     dashed: bool = False
+    steps: bool = False
     texts: Sequence[str] = ()
 
 
@@ -165,7 +170,11 @@ def _series(one: Series, colour: str, X: Any, Y: Any) -> str:
         around += [(X(x), Y(v)) for x, v in reversed(list(zip(one.x, one.low, strict=True)))]
         band = f"<path d='{_path(around)}Z' fill='{colour}' opacity='.15'/>"
     dash = " stroke-dasharray='5 4'" if one.dashed else ""
-    line = _path([(x, y) for x, y, _ in points])
+    corners = [(x, y) for x, y, _ in points]
+    if one.steps:
+        level = [(x, y) for (_, y), (x, _) in pairwise(corners)]
+        corners = [corners[0], *(point for pair in zip(level, corners[1:], strict=True) for point in pair)]
+    line = _path(corners)
     return f"{band}<path d='{line}' fill='none' stroke='{colour}' stroke-width='2'{dash}/>"
 
 

@@ -48,7 +48,7 @@ def learn(commands: Commands) -> None:
     parser = command(
         commands,
         "learn",
-        "learn from a history which configurations to try first",
+        "learn from past runs which configurations to try first",
         "headstart learn svm -n 5 --out start.json",
     )
     add_history(parser)
@@ -74,17 +74,17 @@ def suggest(commands: Commands) -> None:
     parser = command(
         commands,
         "suggest",
-        "print which configurations to try first, from a start file or directly from a history",
+        "print the configurations to try first, from a start file or directly from a history",
         "headstart suggest start.json -n 5\n  headstart suggest svm -n 5 --features data.csv --target y\n"
         "  headstart suggest random-forest-classification -n 1 --python",
     )
-    add_history(parser, "a start file that `headstart learn` wrote, or ")
+    add_history(parser, "a start file written by `headstart learn`, or ")
     parser.add_argument(
         "-n", type=at_least(1), metavar="N", help="number of configurations (default: all of a start, 5 from a history)"
     )
     add_method(parser, "strategy, if the start is learned from a history")
     add_data(parser)
-    parser.add_argument("--metric", metavar="NAME", help="shipped histories: the metric to be good at, such as auc")
+    parser.add_argument("--metric", metavar="NAME", help="shipped histories: the metric to optimise, such as auc")
     form = parser.add_mutually_exclusive_group()
     add_json(form, "the configurations")
     form.add_argument("--python", action="store_true", help="print one line of Python per configuration")
@@ -128,12 +128,12 @@ def check(commands: Commands) -> None:
     parser = command(
         commands,
         "check",
-        "check whether a learned start helps on the tasks of a history, each left out in turn; or, for a study of an "
-        "Optuna storage, whether its start ran and what it gained",
+        "check whether past runs help, by leaving out each task in turn; or, for a study of an Optuna storage, whether "
+        "its start ran and what it gained",
         "headstart check svm -n 5 --methods auto rbi\n  headstart check sqlite:///runs.db churn-november",
     )
     add_history(parser)
-    parser.add_argument("study", nargs="?", help="check this study of the Optuna storage")
+    parser.add_argument("study", nargs="?", metavar="STUDY", help="check this study of the Optuna storage")
     add_number(parser, "-n", 10, "number of configurations", fewer=", or all that the space has")
     parser.add_argument(
         "--methods",
@@ -204,12 +204,15 @@ def report(commands: Commands) -> None:
     parser = command(
         commands,
         "report",
-        "write an interactive page about a history: whether it helps, what was learned, how similar its tasks are; or "
-        "about one study of an Optuna storage: what its start was worth, what it follows, what comes next",
+        "write an interactive page about a history or a study: whether past runs help, what was learned and how "
+        "similar the tasks are; for a study of an Optuna storage, what its start was worth, what it follows and what "
+        "comes next",
         "headstart report svm -o report.html\n  headstart report sqlite:///runs.db churn-november",
     )
     add_history(parser)
-    parser.add_argument("study", nargs="?", help="write the page about this study of the Optuna storage")
+    parser.add_argument(
+        "study", nargs="?", metavar="STUDY", help="write the page about this study of the Optuna storage"
+    )
     add_out(parser, "page to write (default: report.html)", Path("report.html"))
     parser.add_argument("--title", metavar="TEXT", help="heading of the page (default: the name of the history)")
     add_number(parser, "-n", 10, "number of configurations in the start", fewer=", or all that the space has")
@@ -312,8 +315,13 @@ def export(commands: Commands) -> None:
         "write a start in the format of another optimiser",
         "headstart export start.json --to hyperopt -o points.json",
     )
-    parser.add_argument("start", help="start file that `headstart learn` wrote")
-    parser.add_argument("--to", required=True, metavar="NAME", help="optuna, ray, smac, hyperopt, flaml, syne-tune, …")
+    parser.add_argument("start", metavar="START", help="start file written by `headstart learn`")
+    parser.add_argument(
+        "--to",
+        required=True,
+        metavar="NAME",
+        help="the optimiser: optuna, ray, smac, hyperopt, flaml, syne-tune, ax; or json, csv",
+    )
     add_out(parser, "file to write (default: print it)")
     parser.set_defaults(run=run_export)
 

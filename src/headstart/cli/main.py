@@ -1,7 +1,7 @@
 """The command line: parse, call the command, turn errors into one line. The commands are in `commands` and `research`.
 
 Exit codes: 0 success; 1 success, and the answer is no; 2 bad input or a missing package, explained in one line on
-standard error; 130 interrupted; 141 output pipe closed.
+standard error; 130 interrupted; 141 output pipe closed. Without a command, the help goes to standard error, with 2.
 """
 
 from __future__ import annotations
@@ -132,6 +132,9 @@ def run(argv: Sequence[str] | None) -> int:
     given = list(sys.argv[1:] if argv is None else argv)
     if given and given[0].startswith("-") and not top.has_option(given[0]):
         top.reject_unknown(given[:1])
+    if not given:
+        top.print_help(sys.stderr)
+        return 2
     args, unknown = top.parse_known_args(given)
     if unknown:
         args.parser.reject_unknown(unknown)

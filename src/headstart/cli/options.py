@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,14 +21,37 @@ if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 
 
+class Help(argparse.HelpFormatter):
+    """A short usage line, wrapped descriptions, and examples as they are."""
+
+    def _format_usage(self, usage: Any, actions: Iterable[Any], groups: Any, prefix: Any) -> str:
+        needed = [action for action in actions if action.required or not action.option_strings]
+        needed.sort(key=lambda action: bool(action.option_strings))
+        words = [*(self._needed(action) for action in needed), "[options]"]
+        return f"usage: {self._prog} {' '.join(words)}\n\n"
+
+    def _needed(self, action: argparse.Action) -> str:
+        value = self._format_args(action, self._get_default_metavar_for_positional(action))
+        return f"{action.option_strings[0]} {value}" if action.option_strings else value
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        return text if text.startswith(EXAMPLE) else super()._fill_text(text, width, indent)
+
+
+EXAMPLE = "example:\n  "
+
+
 def command(commands: Commands, name: str, summary: str, example: str) -> argparse.ArgumentParser:
-    """The parser of one command, with a one-sentence summary and an example to copy."""
+    """The parser of one command, with a one-sentence summary and an example to copy.
+
+    The list of commands shows the summary up to its first colon or semicolon.
+    """
     parser = commands.add_parser(
         name,
-        help=summary,
+        help=re.split("[:;]", summary)[0],
         description=f"{summary[0].upper()}{summary[1:]}.",
-        epilog=f"example:\n  {example}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog=EXAMPLE + example,
+        formatter_class=Help,
     )
     parser.set_defaults(parser=parser)
     return parser
@@ -68,7 +92,7 @@ def add_jobs(parser: argparse.ArgumentParser, default: int) -> None:
 
 
 def add_tasks(parser: argparse.ArgumentParser) -> None:
-    help = "tasks to leave out, drawn at random, or all (default: all of up to 60, 24 of more)"
+    help = "number of tasks to leave out, drawn at random, or `all` (default: all, or 24 if there are more than 60)"
     parser.add_argument("--tasks", type=_tasks, metavar="N", help=help)
 
 
@@ -124,39 +148,39 @@ def _pair(text: str) -> tuple[str, str]:
 # -- histories -------------------------------------------------------------------------------------------------
 
 KINDS = (
-    "the name of a history that ships with the package, a Parquet file saved by headstart, a table (.csv, .tsv or "
-    ".jsonl), an Optuna storage or a store (URL or file), a file or folder of MLflow, Weights & Biases, Ray Tune, "
-    "SMAC, Syne Tune, Keras Tuner, scikit-learn, hyperopt, Ax or FLAML, an HPO-B file (.json), a folder of tables, or "
-    "that of the authors' SVM files"
+    "the name of a shipped history, a Parquet file saved by headstart, a table (.csv, .tsv or .jsonl), an Optuna "
+    "storage or a store (URL or file), a file or folder of MLflow, Weights & Biases, Ray Tune, SMAC, Syne Tune, Keras "
+    "Tuner, scikit-learn, hyperopt, Ax or FLAML, an HPO-B file (.json), a folder of tables, or the folder of the "
+    "papers' SVM files"
 )
 
 # The fields of `Reading` that are options. They have the same names and defaults.
 READING: dict[str, dict[str, Any]] = {
     "task": {"metavar": "COLUMN", "help": f"CSV: column that names the task (default: {Reading.task}); "
-             "other tools: parameter or tag that does (default: theirs, such as the experiment)"},
+             "other tools: parameter or tag that names it (default: the tool's own, such as the experiment)"},
     "value": {"metavar": "COLUMN", "help": f"CSV: column that holds the result (default: {Reading.value}); "
-              "other tools: metric to learn from (default: the one they optimised)"},
-    "cost": {"metavar": "COLUMN", "help": "CSV: column that holds the cost of the evaluation; other tools: "
-             "number to use instead of the seconds"},
+              "other tools: metric to learn from (default: the one that was optimised)"},
+    "cost": {"metavar": "COLUMN", "help": "CSV: column that holds the cost of each evaluation; other tools: "
+             "metric to use as the cost, instead of the recorded seconds"},
     "step": {"metavar": "COLUMN", "help": "CSV with learning curves: column that holds the step, one row per step"},
     "ignore": {"metavar": "COLUMN", "nargs": "+", "help": "CSV and other tools: columns that are not parameters"},
     "skip_bad_rows": {"action": "store_true", "help": "CSV: leave out the rows that cannot be used"},
     "space": {"metavar": "PATH", "type": Path, "help": "search space as JSON (default: the recorded one, "
               "or inferred from the runs)"},
-    "direction": {"choices": DIRECTIONS, "help": "whether lower or higher results are better (default: recorded, or by "
-                  "the name of the column or metric; else CSV: minimize); Optuna: which studies to read"},
+    "direction": {"choices": DIRECTIONS, "help": "whether lower or higher results are better (default: as recorded, or "
+                  "inferred from the name of the column or metric; else CSV: minimize); Optuna: which studies to read"},
     "studies": {"metavar": "PATTERN", "nargs": "+", "help": "Optuna: read only these studies, such as 'svm-*'; "
                 "other tools: only these tasks"},
-    "rename": {"metavar": "OLD=NEW", "nargs": "+", "type": _pair, "help": "new names of parameters"},
-    "fill": {"metavar": "NAME=VALUE", "nargs": "+", "type": _pair, "help": "values of parameters that some runs lack"},
+    "rename": {"metavar": "OLD=NEW", "nargs": "+", "type": _pair, "help": "parameters to rename"},
+    "fill": {"metavar": "NAME=VALUE", "nargs": "+", "type": _pair, "help": "values for parameters that some runs lack"},
     "skip_damaged": {"action": "store_true", "help": "Optuna: leave out studies and trials that cannot be read"},
 }  # fmt: skip
 
 
 def add_history(parser: argparse.ArgumentParser, more: str = "") -> None:
     """The argument HISTORY, and the options for reading it."""
-    parser.add_argument("history", help=more + KINDS)
-    parser.add_argument("--also", metavar="HISTORY", nargs="+", default=[], help="more past runs, to be used together")
+    parser.add_argument("history", metavar="HISTORY", help=more + KINDS)
+    parser.add_argument("--also", metavar="HISTORY", nargs="+", default=[], help="more past runs to learn from")
     add_reading(parser)
 
 
@@ -202,16 +226,16 @@ def history_of(args: argparse.Namespace) -> History:
 
 def add_data(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--features", type=Path, metavar="CSV", help="the new data set, for methods that use its meta-features"
+        "--features", type=Path, metavar="CSV", help="table of the new data set, for methods that use its meta-features"
     )
     parser.add_argument(
         "--model",
         type=Path,
         metavar="NPZ",
-        help="start from the data sets nearest to it by this learned distance, which `headstart build metric` wrote; "
-        "--features is then a table or an array of images (.npy)",
+        help="start from the data sets nearest to the new one by this learned distance, a file written by `headstart "
+        "build metric`; `--features` is then a table or an array of images (.npy)",
     )
-    parser.add_argument("--target", metavar="COLUMN", help="column of that file to predict")
+    parser.add_argument("--target", metavar="COLUMN", help="column of that table to predict")
 
 
 def by_model(args: argparse.Namespace) -> tuple[History, str, dict[str, float]]:

@@ -95,10 +95,14 @@ def reproduce(commands: Commands) -> None:
     parser = command(
         commands,
         "reproduce",
-        "rerun the experiments of a paper and draw its figures, or write a page on which of the papers' claims held",
+        "rerun the experiments of a paper and draw its figures, or write the page about the papers' claims",
         "headstart reproduce initializations --history svm --quick --out figures",
     )
-    parser.add_argument("paper", choices=["initializations", "similarities", "siamese", "claims"], help="what to run")
+    parser.add_argument(
+        "paper",
+        choices=["initializations", "similarities", "siamese", "claims"],
+        help="the paper, or `claims` for the page",
+    )
     parser.add_argument(
         "--history",
         metavar="NAME",
@@ -106,7 +110,7 @@ def reproduce(commands: Commands) -> None:
     )
     add_reading(parser)
     add_out(parser, "folder to write to (claims: the page)")
-    parser.add_argument("--quick", action="store_true", help="use few tasks, trials and repetitions: about two minutes")
+    parser.add_argument("--quick", action="store_true", help="few tasks, trials and repetitions: about two minutes")
     parser.add_argument(
         "--repetitions",
         type=at_least(1),
@@ -120,7 +124,7 @@ def reproduce(commands: Commands) -> None:
         help="initializations: only Fig. 1, and only these starts (without names: all of them)",
     )
     parser.add_argument(
-        "--results", nargs="+", type=Path, metavar="DIR", help="claims: folders that `headstart reproduce` wrote"
+        "--results", nargs="+", type=Path, metavar="DIR", help="claims: folders written by `headstart reproduce`"
     )
     add_jobs(parser, -1)
     add_json(parser, "the files that were written")

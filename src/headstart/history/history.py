@@ -325,8 +325,8 @@ class History(ReadsOtherTools):
         past: a storage URL, file or object, a study, or a list of studies. studies: names, or patterns such as
         "svm-*"; needed if the storage has studies of different models. direction: reads only the studies of this
         direction. space: replaces the space inferred from the trials; only studies that share its parameters are read.
-        rename: new names of parameters. fill: values for parameters that a study does not have. skip_damaged:
-        leave out studies and trials that cannot be read, and count them in the notes.
+        rename: new names of parameters. fill: values for parameters that a study does not have.
+        skip_damaged: leave out studies and trials that cannot be read, and count them in the notes.
 
         Complete trials count with their value, failed ones as the worst seen, and pruned ones with the last value that
         they reported, within the range of the complete ones. Unfinished trials are skipped.

@@ -81,12 +81,12 @@ hide:
 
 # The papers' claims and what we find
 
-*This page is generated: `make claims` reads the tables in `benchmarks/papers`, which `headstart reproduce` wrote.*"""
+*`make claims` generates this page from the tables in `benchmarks/papers`, which `headstart reproduce` wrote.*"""
 
 READING = f"""## How to read this page
 
-The tables give a verdict for each claim and each collection of data sets. The differences that it rests on are folded
-below: one for each comparison and number of trials that the claim names. A difference is between two means over the n
+The tables give a verdict for each claim and each collection of data sets. "All differences" unfolds the comparisons
+behind it: one for each number of trials that the claim names. A difference is between two means over the n
 left-out data sets (of ADTM, unless stated otherwise), ± its standard error, paired over data sets. Less is better, so
 a negative difference favours the first. Differences are tested by Student's t with n − 1 degrees of freedom (Welch's
 where they are not paired). The comparisons of a cell are corrected together by Holm's method, at a level of
@@ -103,10 +103,10 @@ difference anywhere, about 1 cell in 20 would still have a significant one.
 | not contradicted | the claim is that there is *no* difference (or none in favour), and none is significant |
 
 That a claim of no difference is not contradicted is weak evidence: with few data sets, few differences are significant.
-A reason is given only if it was measured or follows from the method; otherwise the table says *not investigated*."""
+Reasons are given only if they were measured or follow from the method."""
 
 
-UNKNOWN = "not investigated"
+UNKNOWN = "not investigated."
 BETWEEN = " · "
 SVG = ".svg"
 FIGURES = {  # how to draw a paper's figures, and their files with what the page calls them
@@ -136,13 +136,19 @@ def _in_short(paper: str, results: Sequence[Results]) -> str:
     for claim in claims:
         word = overall([_verdict(claim, one) for one in results])
         groups[next(kind for kind, words in KINDS.items() if word in words)].append(claim.text)
-    lines = [f"- **{kind}:** {'; '.join(texts)}." for kind, texts in groups.items() if texts]
+    lines = []
+    for kind, texts in groups.items():
+        lines += [f"- **{kind}**", *(f"    - {text}" for text in texts)] if texts else []
+    return "\n\n".join([f"### {title}", "\n".join(lines), *_notes(results)])
+
+
+def _notes(results: Sequence[Results]) -> list[str]:
+    """What has to be known about the runs, each note once with the runs that it is about."""
     notes: dict[str, list[str]] = {}
     for one in results:
         if "note" in one.about:
             notes.setdefault(str(one.about["note"]), []).append(markdown(one.history))
-    lines += [f"- *But {note} ({'; '.join(names)}).*" for note, names in notes.items()]
-    return "\n".join([f"**{title}**", "", *lines])
+    return [f"*But {note} ({'; '.join(names)}).*" for note, names in notes.items()]
 
 
 def overall(verdicts: Sequence[str]) -> str:
@@ -163,15 +169,19 @@ def _section(results: Sequence[Results], claims: Sequence[Claim], pictures: str)
     if not results:
         return ["No results yet."]
     names = [markdown(one.history) for one in results]
-    rows, details = [["claim", *names, "why not"]], [["claim", *names]]
+    rows, details, reasons = [["claim", *names]], [["claim", *names]], []
     for claim in claims:
         verdicts = [_verdict(claim, one) for one in results]
-        failed = any(word in (FAILS, PARTLY) for word in verdicts)
-        rows.append([_sentence(claim), *verdicts, (claim.why or UNKNOWN) if failed else ""])
+        rows.append([_sentence(claim), *verdicts])
         details.append([_sentence(claim), *(_cell(claim, one) for one in results)])
+        if any(word in (FAILS, PARTLY) for word in verdicts):
+            reasons.append(f"- *{claim.text}:* {claim.why or UNKNOWN}")
+    parts = ["\n".join(map(_about, results)), *_notes(results), _table(rows)]
+    if reasons:
+        parts += ["Why a claim fails or holds only in part:", "\n".join(reasons)]
     numbers = _folded("All differences", [_table(details)])
     means = _folded("All means", _means(results, claims))
-    return ["\n".join(map(_about, results)), _table(rows), numbers, *_pictures(results, pictures), means]
+    return [*parts, numbers, *_pictures(results, pictures), means]
 
 
 def _folded(title: str, parts: Sequence[str]) -> str:
@@ -210,19 +220,15 @@ def _cell(claim: Claim, one: Results) -> str:
 
 
 def _pictures(results: Sequence[Results], pictures: str) -> list[str]:
-    """A row per figure; a click opens the picture alone."""
+    """The figures, whose titles name their data; a click opens the picture alone."""
     paper = results[0].paper
-    if paper not in FIGURES:
-        return []
-    rows = [["", *(markdown(one.history) for one in results)]]
-    for file, title in FIGURES[paper][1].items():
-        cells = []
+    shown = []
+    for file, title in FIGURES[paper][1].items() if paper in FIGURES else ():
         for one in results:
             path = f"{quote(pictures)}/{quote(one.name)}/{file}{SVG}"
-            drawn = one.summary["figure"].str.startswith(file.partition("-")[0]).any()
-            cells.append(f"[![{title}]({path})]({path})" if drawn else "")
-        rows.append([title.replace(" ", NBSP, 1), *cells])
-    return [_table(rows)]
+            if one.summary["figure"].str.startswith(file.partition("-")[0]).any():
+                shown.append(f"[![{title}, {markdown(one.history)}]({path})]({path})")
+    return ['<div class="figures" markdown="1">', "\n".join(shown), "</div>"] if shown else []
 
 
 def _means(results: Sequence[Results], claims: Sequence[Claim]) -> list[str]:
@@ -277,6 +283,4 @@ def _about(one: Results) -> str:
         text += f"would move no mean by more than about {number(worst, 3)} (one standard error)"
         if (share := _widened(s)) is not None:
             text += f" and narrow no band of No Init or RBI by more than {share:.0%}"
-    if note := one.about.get("note"):
-        text += f"; {note}"
     return text + ("; a quick run, so the numbers are rough." if one.about.get("quick") else ".")

@@ -53,8 +53,7 @@ INITIALIZATIONS = (
     ),
     Claim("LI is consistently the best start", "Fig. 1", _all("figure1", "LI", ["RBI", "NBI"], (3, 5, 10))),
     Claim(
-        "configurations that were never tried before are what helps: LI is better than the best choice among those "
-        "that were",
+        "new configurations are what helps: LI is better than the best choice among configurations tried before",
         "Sec. IV-H and V-E",
         _all("figure1", "LI", ["LI, tried before"], EARLY),
     ),
@@ -65,7 +64,7 @@ INITIALIZATIONS = (
         ORIGINAL,
     ),
     Claim(
-        "of the two, SCoT at least makes a moderate start: better than none, and than MKLGP",
+        "SCoT at least makes a moderate start: better than none, and better than MKLGP",
         "Fig. 1",
         _all("figure1", "SCoT", ["No Init", "MKLGP"], EARLY),
         f"{EDGES} {ORIGINAL}",
@@ -122,7 +121,7 @@ INITIALIZATIONS = (
         EDGES,
     ),
     Claim(
-        "SCoT with LI is consistently the best",
+        "with SCoT, LI is consistently the best start",
         "Fig. 4",
         _all("figure4", "LI", ["No Init", "RBI", "NBI"], LATE),
     ),
@@ -152,7 +151,7 @@ INITIALIZATIONS = (
         + _all("figure1", "LI, Algorithm 2", ["LI, Algorithm 2, printed gradient"], EARLY),
     ),
     Claim(
-        "*not in the paper:* eq. 17 is better turned round than as printed",
+        "*not in the paper:* eq. 17 is better corrected than as printed",
         "both by Sec. IV-G",
         _all("figure1", "aLI", ["aLI, printed weights"], (3, 5, 10))
         + _all("figure1", "aLI, greedy, turned round", ["aLI, greedy, printed weights"], (3, 5, 10)),
@@ -166,57 +165,57 @@ INITIALIZATIONS = (
 
 SIMILARITIES = (
     Claim(
-        "all starts that use meta-features are better than RBI (average rank)",
+        "all starts that use meta-features are better than RBI",
         "Fig. 1",
         tuple(c for m in ("NBI", "PBI", "aPBI") for c in _ranks("figure1", m, ["RBI"], EARLY)),
     ),
     Claim(
-        "so is aaPBI, once its active trials are over (average rank)",
+        "aaPBI is better than RBI, too, once its active trials are over",
         "Fig. 1",
         _ranks("figure1", "aaPBI", ["RBI"], (5, 10)),
     ),
     Claim(
-        "a learned distance is better than a fixed one: PBI beats NBI (average rank)",
+        "a learned distance is better than a fixed one: PBI beats NBI",
         "Fig. 1",
         _ranks("figure1", "PBI", ["NBI"], EARLY),
     ),
     Claim(
-        "aPBI is the best of the five (average rank)",
+        "aPBI is the best of the five starts",
         "Fig. 1",
         _ranks("figure1", "aPBI", ["RBI", "NBI", "PBI", "aaPBI"], (3, 5, 10)),
     ),
     Claim(
-        "aaPBI is bad in its first three trials, the active ones (average rank)",
+        "aaPBI is bad in its first three trials, the active ones",
         "Fig. 1",
         _ranks("figure1", "aPBI", ["aaPBI"], (1, 2, 3)),
     ),
     Claim(
-        "after ten trials, aaPBI has surpassed PBI (average rank)",
+        "after ten trials, aaPBI has surpassed PBI",
         "Fig. 1",
         _ranks("figure1", "aaPBI", ["PBI"], (10,)),
     ),
     Claim(
-        "after ten trials, aaPBI is not as good as aPBI (average rank)",
+        "after ten trials, aaPBI is not as good as aPBI",
         "Fig. 1",
         _ranks("figure1", "aPBI", ["aaPBI"], (10,)),
     ),
     Claim(
-        "in the long term, aPBI is strictly better than PBI with GP and RF (average rank)",
+        "in the long term, aPBI is strictly better than PBI with GP and RF",
         "Fig. 2",
         tuple(c for s in ("GP", "RF") for c in _ranks(f"figure2 {s}", "aPBI", ["PBI"], (20, 40, 70))),
     ),
     Claim(
-        "with GP, aPBI is better than any other start (average rank)",
+        "with GP, aPBI is better than any other start",
         "Fig. 2",
         _ranks("figure2 GP", "aPBI", ["RBI", "NBI", "aaPBI"], (20, 40, 70)),
     ),
     Claim(
-        "with GP, aaPBI is mediocre: no better than PBI and aPBI (average rank)",
+        "with GP, aaPBI is mediocre: no better than PBI and aPBI",
         "Fig. 2",
         _all("figure2 GP", "aaPBI", ["PBI", "aPBI"], (20, 40, 70), kind=NO_BETTER, measure=RANK),
     ),
     Claim(
-        "with RF, aaPBI is good in the end (average rank)",
+        "with RF, aaPBI is good in the end",
         "Fig. 2",
         _ranks("figure2 RF", "aaPBI", ["RBI", "NBI", "PBI"], (40, 70)),
     ),
@@ -248,12 +247,12 @@ SIAMESE = (
         "helps throughout.",
     ),
     Claim(
-        "with many points it no longer helps",
+        "with many points, the prior mean no longer helps",
         "Fig. 1",
         _all("figure1", PIECEWISE, [ZERO], (10,), kind=NO_BETTER),
     ),
     Claim(
-        "*not in the paper:* without steps, it helps with few points and with many",
+        "*not in the paper:* a prior mean without steps helps with few points and with many",
         "Fig. 1",
         _all("figure1", CONNECTED, [ZERO], (3, 5, 10)),
     ),
@@ -276,7 +275,8 @@ SIAMESE = (
         _all("figure5, other kind", "lstm", ["hand-crafted"], FIRST),
     ),
     Claim(
-        "so the three starts they give are better (scaled distance to the best accuracy)",
+        "the three starts from the nearest data sets by learned meta-features are better than those by hand-crafted "
+        "ones (scaled distance to the best accuracy)",
         "Fig. 5",
         _all("figure5", "lstm", ["hand-crafted"], FIRST),
     ),
@@ -317,7 +317,8 @@ FIRST_PAPER = (
 )
 SECOND_PAPER = (
     "Wistuba, Schilling, Schmidt-Thieme: *Learning Data Set Similarities for Hyperparameter Optimization "
-    "Initializations*, MetaSel workshop at ECML PKDD 2015."
+    "Initializations*, MetaSel workshop at ECML PKDD 2015. The paper's claims are about average ranks; the last row is "
+    "about ADTM."
 )
 THIRD_PAPER = (
     "Kim, Kim, Choi: *Learning to Transfer Initializations for Bayesian Hyperparameter Optimization*, "

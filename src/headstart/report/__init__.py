@@ -1,4 +1,4 @@
-"""A page about a history or about one study, and pictures: do past runs help, what was learned, what comes next.
+"""A page about a history or a study, and pictures: do past runs help, what was learned, what comes next.
 
 `content` and `study` compute everything as plain data, the files in `page` draw it as SVG in the browser, and `write`
 and `write_study` put both into one small file that needs no network. `figures` draws pictures with matplotlib.

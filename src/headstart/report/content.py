@@ -122,7 +122,7 @@ def _verdict(found: Evidence) -> dict[str, Any]:
     answer = "yes" if found.helps else "unclear" if gain > 0 else "no"
     headlines = {
         "yes": f"Yes: {gain:.2f} of a task's range closer to the best over the first {counted(found.n, 'trial')}.",
-        "unclear": f"Not clear: {len(found.tasks)} tasks cannot tell.",
+        "unclear": f"Not clear: on {len(found.tasks)} tasks, the difference may be chance.",
         "no": "No: start without them.",
     }
     if found.helps and found.random_trials(found.method, t)[0] > t:

@@ -32,8 +32,9 @@ def _plotly(go: Any, picture: Picture) -> Any:
             x, y = [*one.x, *reversed(one.x)], [*one.high, *reversed(one.low)]
             band = {"fill": "toself", "opacity": 0.2, "line": {"width": 0, "color": colour}, "fillcolor": colour}
             figure.add_scatter(x=x, y=y, mode="lines", hoverinfo="skip", showlegend=False, **band)
-        mode = ("markers+text" if one.texts else "markers") if one.marks else "lines+markers"
-        line = {"color": colour, "dash": "dash" if one.dashed else "solid"}
+        lines = "lines" if one.steps else "lines+markers"
+        mode = ("markers+text" if one.texts else "markers") if one.marks else lines
+        line = {"color": colour, "dash": "dash" if one.dashed else "solid", "shape": "hv" if one.steps else "linear"}
         figure.add_scatter(
             x=list(one.x),
             y=list(one.y),
@@ -71,13 +72,14 @@ def _matplotlib(picture: Picture) -> Any:
         if one.low is not None and one.high is not None:
             axes.fill_between(one.x, one.low, one.high, color=colour, alpha=0.15, lw=0)
         if one.marks:
-            axes.scatter(one.x, one.y, color=colour, alpha=0.75, s=22, label=name)
+            axes.scatter(one.x, one.y, color=colour, alpha=0.75, s=22, label=name, zorder=3)  # above the lines
             for x, y, text in zip(one.x, one.y, _texts(one.texts, len(one.x)), strict=True):
                 axes.annotate(
                     _literal(text), (x, y), xytext=(0, 4), textcoords="offset points", fontsize=8, ha="center"
                 )
         else:
-            axes.plot(one.x, one.y, color=colour, linestyle="--" if one.dashed else "-", label=name)
+            shape = "steps-post" if one.steps else "default"
+            axes.plot(one.x, one.y, color=colour, linestyle="--" if one.dashed else "-", drawstyle=shape, label=name)
     axes.set(xlabel=_literal(picture.x), ylabel=_literal(picture.y))
     if picture.names:
         axes.set_yticks(range(len(picture.names)), [_literal(name) for name in picture.names])

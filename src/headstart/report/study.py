@@ -18,7 +18,7 @@ from headstart.surrogates.base import Posterior
 
 DRAWN = 2048  # configurations of random search that the surrogate judges
 ENOUGH = 5  # results from which on its judgement is shown
-MOST_TASKS = 20  # past tasks with their weights
+MOST_TASKS, LEAST = 20, 0.005  # past tasks with their weights; the others are one line
 
 
 @one_thread
@@ -99,10 +99,10 @@ def _verdict(found: Outlook, posterior: Posterior | None) -> dict[str, Any]:
     if worth is None:
         return {"answer": "unclear", "headline": f"The best of the start: {first.value:.4g}.", "says": account.verdict}
     trials = f"{DRAWN:,}" if worth > DRAWN else f"about {round(worth):,}"
-    more = "more than " if worth > DRAWN else ""
+    more, verb = "more than " if worth > DRAWN else "", "was" if account.ran == 1 else "were"
     return {
         "answer": "yes" if worth > account.ran else "no",
-        "headline": f"Its {counted(account.ran, 'trial')} were worth {more}{trials} of random search.",
+        "headline": f"Its {counted(account.ran, 'trial')} {verb} worth {more}{trials} trials of random search.",
         "says": f"{account.verdict} The figure for random search is an estimate: what the surrogate now predicts for "
         f"{DRAWN:,} configurations spread over the whole search space.",
     }
@@ -126,11 +126,11 @@ def _follows(found: Outlook) -> dict[str, Any]:
         return {"text": "The objective's parameters are not known before its first trial.", "weights": [], "tasks": 0}
     weights = found.optimizer.weights(found.told)
     history = found.optimizer.history
-    rest = list(weights.items())
-    shown = [[task, round(weight, 4)] for task, weight in rest[:MOST_TASKS]]
-    if len(rest) > MOST_TASKS:
-        others = sum(weight for _, weight in rest[MOST_TASKS:])
-        shown.append([f"{len(rest) - MOST_TASKS} other tasks", round(others, 4)])
+    named = [(task, weight) for task, weight in weights.items() if weight >= LEAST][:MOST_TASKS]
+    shown: list[list[Any]] = [[task, round(weight, 4)] for task, weight in named]
+    if len(weights) > len(named):
+        others = sum(weights.values()) - sum(weight for _, weight in named)
+        shown.append([counted(len(weights) - len(named), "other"), round(others, 4)])
     if history is not None and len(found.told.known):
         shown.append(["this study's own results", round(max(0.0, 1 - sum(weights.values())), 4)])
     return {

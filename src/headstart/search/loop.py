@@ -118,12 +118,12 @@ def minimize(
         returns True.
     progress: whether to show a progress bar with the best value so far; None shows one on a terminal only.
     catch: the exceptions of the objective that count as failures; `()` lets all of them through.
-    All other arguments are those of `Optimizer`.
 
-    The search also ends when every configuration of a finite space has been tried, and on Ctrl-C; the result then holds
-    all trials so far.
+    All other arguments are those of `Optimizer`. The search also ends when every configuration of a finite space has
+    been tried, and on Ctrl-C; the result then holds all trials so far.
 
-    >>> result = minimize(lambda config: (config["x"] - 1) ** 2, Space({"x": Float(-5, 5)}), n_trials=20)
+    >>> space = Space({"x": Float(-5, 5)})
+    >>> result = minimize(lambda config: (config["x"] - 1) ** 2, space, n_trials=20)
     >>> result.best_config
     """
     limit = Limit.of(n_trials, checked_seconds(cost, budget), TRIALS)

@@ -91,7 +91,7 @@ class BestTrial:
             return None
         losses = [turned(trial.value, self.direction) for _, trial in known]
         best = [turned(float(loss), self.direction) for loss in np.minimum.accumulate(losses)]
-        series = [Series("best so far", [i for i, _ in known], best)]
+        series = [Series("best so far", [i for i, _ in known], best, steps=True)]
         for origin in dict.fromkeys(trial.origin for _, trial in known):
             points = [(i, trial.value) for i, trial in known if trial.origin == origin]
             series.append(Series(origin, [i for i, _ in points], [value for _, value in points], marks=True))

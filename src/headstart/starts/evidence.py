@@ -47,7 +47,7 @@ class Evidence:
 
     @property
     def table(self) -> pd.DataFrame:
-        """One row per method and number of trials: ADTM with a 95 % bootstrap interval, average rank."""
+        """One row per method and number of trials: ADTM with a 95% bootstrap interval, average rank."""
         import pandas as pd
 
         curves = {**self.curves, "random": self.random[:, : self.n]}
@@ -80,7 +80,7 @@ class Evidence:
         return min(self.curves, key=lambda method: float(self.curves[method].mean()))
 
     def random_trials(self, method: str, t: int) -> tuple[float, float, float]:
-        """The trials that random search needs to match `method` after t: the number and its 95 % interval.
+        """The trials that random search needs to match `method` after t: the number and its 95% interval.
 
         Infinite if random search does not get there even with all candidates.
         """
@@ -112,12 +112,12 @@ class Evidence:
 
     @property
     def helps(self) -> bool:
-        """Whether `method` beats random search on average over the first n trials, with 95 % confidence."""
+        """Whether `method` beats random search on average over the first n trials, with 95% confidence."""
         return self.gain[1] > 0
 
     @property
     def gain(self) -> tuple[float, float, float]:
-        """How much closer `method` comes to a task's best than random search, with its 95 % interval.
+        """How much closer `method` comes to a task's best than random search, with its 95% interval.
 
         In units of the task's range, averaged over the first n trials and over tasks, paired by task.
         """
@@ -147,14 +147,14 @@ class Evidence:
         gain, low, high = self.gain
         if not self.helps and gain > 0:
             return (
-                f"These {these} cannot tell whether the history helps: a start learned by '{method}' "
-                f"is closer to a task's best than random search by {gain:.3f} of its range, but with a 95 % interval "
-                f"of {low:.3f} to {high:.3f} that may be chance. More past tasks would tell. "
-                f"Start without it{alone}.{estimate}"
+                f"With {these.rstrip(',')}, it is not clear whether the history helps: on average, a start learned by "
+                f"'{method}' comes closer to a task's best than random search by {gain:.3f} of its range, but the 95% "
+                f"interval ({low:.3f} to {high:.3f}) includes 0. More past tasks would tell. Until then, start without "
+                f"it{alone}.{estimate}"
             )
         if not self.helps:
             return (
-                f"On these {these} the history does not help: a start learned by '{method}' is not "
+                f"On these {these.rstrip(',')}, the history does not help: a start learned by '{method}' is not "
                 f"better than random search. Start without it{alone}.{estimate}"
             )
         if self.random_trials(method, t)[0] > t:
@@ -193,7 +193,7 @@ class Evidence:
         for method, rows in self.table.groupby("method", sort=False):
             x, y, low, high = (rows[name].tolist() for name in ("trials", "adtm", "low", "high"))
             series.append(Series(str(method), x, y, low, high, dashed=method == "random"))
-        return Picture(series, x="trials", y="distance to the best")
+        return Picture(series, x="trials", y="distance to the best (95% intervals)")
 
     def plot(self) -> Any:
         """The mean distance to a task's best after 1, 2, … trials: a figure of Plotly, or of matplotlib without it."""

@@ -84,9 +84,11 @@ class Start:
         return text_table(header, rows)
 
     def __repr__(self) -> str:
+        return f"Start({self._about()}, first {self.configs[0]})"
+
+    def _about(self) -> str:
         learned = f" by {self.method!r} from {counted(self.tasks, 'task')}" if self.tasks else ""
-        parameters = counted(len(self.space), "parameter")
-        return f"Start({counted(len(self), 'configuration')} of {parameters}{learned}, first {self.configs[0]})"
+        return f"{counted(len(self), 'configuration')} of {counted(len(self.space), 'parameter')}{learned}"
 
     def to_frame(self) -> pd.DataFrame:
         """One row per configuration, numbered from 1: its values (missing where inactive), `serves` and `expected`."""
@@ -121,7 +123,7 @@ class Start:
     def _repr_html_(self) -> str:
         frame = self.to_frame().astype(object)
         rows = [[i, *row] for i, row in zip(frame.index, frame.to_numpy().tolist(), strict=True)]
-        return card(repr(self), ["", *map(str, frame.columns)], rows, self._picture())
+        return card(f"Start({self._about()})", ["", *map(str, frame.columns)], rows, self._picture())
 
     def first(self, n: int) -> Start:
         """The first n configurations of this start; an error if it has fewer different ones."""

@@ -253,10 +253,10 @@ const line = (svg, xs, ys, colour, more = {}) => shape("path", {fill: "none", st
 
 const legend = (parent, entries) => {
   const list = element("ul", undefined, parent, "legend");
-  for (const [name, colour, dash] of entries) {
-    const item = element("li", undefined, list), swatch = element("span", undefined, item);
+  for (const [name, colour, style] of entries) {
+    const item = element("li", undefined, list), swatch = element("span", undefined, item, style === "dot" ? "dot" : undefined);
     swatch.style.borderColor = colour;
-    if (dash) swatch.style.borderTopStyle = "dashed";
+    if (style && style !== "dot") swatch.style.borderTopStyle = "dashed";
     item.append(name);
   }
   return list;

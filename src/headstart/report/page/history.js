@@ -35,7 +35,7 @@ const drawAnswer = () => {
 const drawEvidence = () => {
   const box = section("What a start is worth", "Each task was left out in turn and started with what was learned from the " +
     "others. The curves show the distance of the best configuration so far to the best known one: 0 is the best of a task, " +
-    "1 the worst. Bands: 95 % bootstrap intervals over tasks.");
+    "1 the worst. Bands: 95% bootstrap intervals over tasks.");
   const curves = content.evidence.map((curve, i) => ({...curve, random: curve.method === "random",
     colour: curve.method === "random" ? GREY : COLOURS[i % COLOURS.length]}));
   legend(box, curves.map(curve => [methodName(curve.method), curve.colour, curve.random]));
@@ -104,7 +104,7 @@ const drawStart = () => {
     return button;
   });
   const rows = start.configs.map((config, i) => [buttons[i], ...start.names.map(name => config[name] === null ? null : short(config[name])),
-    start.expected[i].toFixed(3), start.serves[i].length ? `${start.serves[i].length}: ${start.serves[i].join(", ")}` : "–"]);
+    start.expected[i].toFixed(3), start.serves[i].length ? `${start.serves[i].join(", ")} (${start.serves[i].length})` : "–"]);
   const made = table(box, ["number", ...start.names, "expected", WIDE], rows, start.names.length > 6 ? "always" : "cards");
   made.id = "start";
   copies(box, start.copy);
@@ -137,7 +137,8 @@ const colourKey = (parent, from, to) => {
 };
 
 // Places for the names of points: next to the point, or farther away with a line to it, never on another name or point.
-// A name without a place becomes a number, which a list below explains; where names are crowded, all but the first few do.
+// A name without a place becomes a number, which a list below explains. Where many names have no place, or one far
+// from their points, all but the first few become numbers.
 const placedLabels = (points, names, bounds, kept) => {
   const taken = points.map(([x, y]) => [x - 6, y - 6, x + 6, y + 6]);
   const free = ([a, b, c, d]) => a >= bounds[0] && b >= bounds[1] && c <= bounds[2] && d <= bounds[3] &&
@@ -149,12 +150,13 @@ const placedLabels = (points, names, bounds, kept) => {
         const dx = Math.cos(angle * Math.PI / 180), dy = Math.sin(angle * Math.PI / 180);
         const x = points[i][0] + dx * radius + Math.sign(Math.round(dx * 10)) * half, y = points[i][1] + dy * radius;
         const box = [x - half, y - 7, x + half, y + 7];
-        if (free(box)) { taken.push(box); return {x, y, text, far: radius > 20}; }
+        if (free(box)) { taken.push(box); return {x, y, text, far: radius > 20, astray: radius > 40}; }
       }
     return null;
   };
   let found = names.map((name, i) => place(i, name)), number = 0;
-  if (found.filter(label => !label).length > names.length / 10) {
+  const share = test => found.filter(test).length / names.length;
+  if (share(label => !label) > .1 || share(label => !label || label.astray) > .25) {
     taken.length = points.length;
     found = names.map((name, i) => i < kept ? place(i, name) : null);
   }
@@ -163,7 +165,7 @@ const placedLabels = (points, names, bounds, kept) => {
 
 const drawMap = () => {
   const tasks = content.map, box = section("How similar the tasks are", "Tasks that rank configurations similarly lie close " +
-    "together: a distance of 0.1 on the map means that two tasks disagree on about 10 % of all pairs of configurations, " +
+    "together: a distance of 0.1 on the map means that two tasks disagree on about 10% of all pairs of configurations, " +
     "as far as a plane can show it. Diamonds are outliers, far even from their nearest neighbours; a thick ring marks tasks " +
     "on which the start did worse than random search.");
   const row = element("div", undefined, box, "row"), label = element("label", "Task ", row);
@@ -308,8 +310,8 @@ const drawParameters = () => {
     "parameter explains alone. Below it is the loss along each parameter, averaged over all others and over the tasks (band: " +
     "the middle half of the tasks; lower is better). Numbered marks are the configurations of the start.");
   const shown = content.slices.slice(0, 20);
-  chart(box, "importance", `Importance: ${shown.map(s => `${s.name} ${(100 * s.importance).toFixed(0)} %`).join(", ")}`,
-    () => [["parameter", "importance"], shown.map(s => [s.name, `${(100 * s.importance).toFixed(1)} %`])],
+  chart(box, "importance", `Importance: ${shown.map(s => `${s.name} ${(100 * s.importance).toFixed(0)}%`).join(", ")}`,
+    () => [["parameter", "importance"], shown.map(s => [s.name, `${(100 * s.importance).toFixed(1)}%`])],
   (svg, width) => {
     const step = 26, left = Math.min(width * .4, Math.max(...shown.map(s => wide(s.name))) + 12), height = step * shown.length + 6;
     const most = Math.max(.01, ...shown.map(s => s.importance));
@@ -317,7 +319,7 @@ const drawParameters = () => {
       const y = 4 + i * step, long = (width - left - 60) * s.importance / most;
       shape("text", {x: left - 8, y: y + 15, "text-anchor": "end"}, svg, fitted(s.name, left - 8));
       shape("rect", {x: left, y: y + 3, width: Math.max(1, long), height: step - 9, fill: "var(--accent)", rx: 2}, svg);
-      shape("text", {x: left + long + 6, y: y + 15}, svg, `${(100 * s.importance).toFixed(s.importance < .1 ? 1 : 0)} %`);
+      shape("text", {x: left + long + 6, y: y + 15}, svg, `${(100 * s.importance).toFixed(s.importance < .1 ? 1 : 0)}%`);
     });
     return height;
   });

@@ -25,7 +25,7 @@ const drawTrials = () => {
   if (!known.length) return;
   const box = section("The trials", "Every result, and the best so far. Trials without a result are not shown.");
   const used = [...new Map(known.map(trial => originOf(trial)).map(origin => [origin[0], origin])).values()];
-  legend(box, [...used, ["best so far", "var(--ink)"]]);
+  legend(box, [...used.map(([name, colour]) => [name, colour, "dot"]), ["best so far", "var(--ink)"]]);
   let best = null;
   const bests = known.map(trial => best = best === null ? trial.value : maximised ? Math.max(best, trial.value) : Math.min(best, trial.value));
   chart(box, "trials", `${known.length} results; the best is ${short(content.best.value)}`, () => [["trial", "value", "best so far", "from", "why"],
@@ -54,28 +54,37 @@ const drawStart = () => {
 const drawFollows = () => {
   const follows = content.follows, box = section("Which past tasks it follows", follows.text);
   if (!follows.weights.length) return;
-  chart(box, "weights", `Weights: ${follows.weights.map(([task, w]) => `${task} ${(100 * w).toFixed(0)} %`).join(", ")}`,
-    () => [["past task", "weight"], follows.weights.map(([task, w]) => [task, `${(100 * w).toFixed(1)} %`])], (svg, width) => {
+  chart(box, "weights", `Weights: ${follows.weights.map(([task, w]) => `${task} ${(100 * w).toFixed(0)}%`).join(", ")}`,
+    () => [["past task", "weight"], follows.weights.map(([task, w]) => [task, `${(100 * w).toFixed(1)}%`])], (svg, width) => {
     const step = 26, left = Math.min(width * .45, Math.max(...follows.weights.map(([task]) => wide(task))) + 12);
     const most = Math.max(.01, ...follows.weights.map(([, w]) => w));
     follows.weights.forEach(([task, w], i) => {
       const y = 4 + i * step, long = (width - left - 60) * w / most;
       shape("text", {x: left - 8, y: y + 15, "text-anchor": "end"}, svg, fitted(task, left - 8));
       shape("rect", {x: left, y: y + 3, width: Math.max(1, long), height: step - 9, fill: "var(--accent)", rx: 2}, svg);
-      shape("text", {x: left + long + 6, y: y + 15}, svg, `${(100 * w).toFixed(w < .1 ? 1 : 0)} %`);
+      shape("text", {x: left + long + 6, y: y + 15}, svg, `${(100 * w).toFixed(w < .1 ? 1 : 0)}%`);
     });
     return step * follows.weights.length + 6;
   });
 };
 
+// The range of all slices: the results without the worst tenth, and half as much again on either side, as far as
+// predictions reach. A prediction far from all trials may be off by orders of magnitude, and would hide the rest.
+const around = () => {
+  const ys = content.trials.map(trial => trial.value).filter(y => y !== null).sort((a, b) => maximised ? b - a : a - b);
+  const [best, worst] = [ys[0], ys[Math.ceil(.9 * (ys.length - 1))]], more = (Math.abs(worst - best) || Math.abs(best) || 1) / 2;
+  const all = [...ys, ...content.slices.flatMap(slice => [...slice.low, ...slice.high])];
+  return [Math.max(Math.min(best, worst) - more, Math.min(...all)), Math.min(Math.max(best, worst) + more, Math.max(...all))];
+};
+
 const drawBeliefs = () => {
   if (!content.slices.length) return;
   const box = section("What the surrogate believes", `The predicted ${metric} along each parameter, all others as in the best trial ` +
-    "(band: one standard deviation). Dots are the trials, which differ in the other parameters, too.");
-  const many = element("div", undefined, box, "many");
+    "(band: one standard deviation; where little is known, it reaches beyond the picture). Dots are the trials, which differ " +
+    "in the other parameters, too.");
+  const many = element("div", undefined, box, "many"), [low, high] = around();
   content.slices.forEach((slice, k) => {
-    const one = element("div", undefined, many), ys = [...slice.low, ...slice.high, ...slice.points.map(p => p.y)].sort((a, b) => a - b);
-    const low = Math.min(...slice.low, ...ys), high = maximised ? Math.max(...ys) : Math.max(...slice.high, ys[Math.floor(.9 * (ys.length - 1))]);
+    const one = element("div", undefined, many);
     element("h3", slice.name, one);
     chart(one, `slice-${k}`, `Predicted ${metric} along ${slice.name}`, sliceTable(slice), slicePicture(slice, metric, (svg, X, Y) =>
       slice.points.forEach(p => hint(shape("circle", {cx: X(p.x), cy: Y(p.y), r: 4, fill: COLOURS[1], opacity: .75}, svg), `trial ${p.i}: ${short(p.y)}\n${slice.name} = ${short(p.x)}`)),
