@@ -231,6 +231,14 @@ def test_docstrings_become_markdown(docstring: str, markdown: str) -> None:
     assert tool("docstrings").as_markdown(docstring) == markdown
 
 
+def test_options_in_short_code_are_marked() -> None:
+    page = "<p>pass <code>--skip-bad-rows</code> or <code>a-b -o PATH</code></p><pre><code><b>--x</b></code></pre>"
+    assert tool("options").marked(page) == (
+        '<p>pass <code><span class="option">--skip-bad-rows</span></code> or '
+        '<code>a-b <span class="option">-o</span> PATH</code></p><pre><code><b>--x</b></code></pre>'
+    )
+
+
 @pytest.mark.parametrize(
     ("summary", "markdown"),
     [

@@ -53,12 +53,13 @@ def address(site: Path) -> Iterator[str]:
 # Pictures that did not load, cells and lines that stick out of the page without a way to scroll to them, code that
 # leaves its column, words and buttons that hardly stand out from what is behind them (3 : 1 is what large text needs).
 FAULTS = """
+const wide = arguments[0];  // of the screen: a phone's window grows with a page that is too wide
 const found = [...document.images].filter(i => i.complete && !i.naturalWidth).map(i => `${i.src} did not load`);
 const scrolls = e => e && e !== document.body &&
   (["auto", "scroll", "hidden"].includes(getComputedStyle(e).overflowX) || scrolls(e.parentElement));
 for (const e of document.querySelectorAll("article :is(p, li, table, pre, img, h1, h2, h3)")) {
   const b = e.getBoundingClientRect();
-  if (b.width && b.right > innerWidth + 2 && !scrolls(e))
+  if (b.width && b.right > wide + 2 && !scrolls(e))
     found.push(`${e.tagName} sticks out: ${e.textContent.slice(0, 40)}`);
 }
 const column = document.querySelector("article").getBoundingClientRect().right;
@@ -80,7 +81,7 @@ for (const e of document.querySelectorAll("article :is(h1, h2, h3, p, li, td, th
   if ((Math.max(a, b) + .05) / (Math.min(a, b) + .05) < 3)
     found.push(`${e.tagName} is hard to see: ${e.textContent.slice(0, 40)}`);
 }
-if (document.documentElement.scrollWidth > innerWidth + 1) found.push("the page is wider than the screen");
+if (document.documentElement.scrollWidth > wide + 1) found.push("the page is wider than the screen");
 return found;
 """
 
@@ -105,7 +106,7 @@ def test_the_site_looks_right(site: Path, address: str, width: int, dark: bool, 
         for name in names:
             page.get(address + name)
             wait(page, "return document.readyState === 'complete' && [...document.images].every(i => i.complete)")
-            if found := page.execute_script(FAULTS):
+            if found := page.execute_script(FAULTS, width):
                 wrong[name] = found
             if name in SHOWN:
                 page.execute_script(STILL)

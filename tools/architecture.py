@@ -88,7 +88,7 @@ def picture(folders: list[Folder]) -> str:
     parts.append(f'<text x="{x + 14}" y="{middle["search"] - 46}" class="about">its results join the past runs</text>')
     height = top + len(folders) * (high + gap) + 36
     for i, name in enumerate(GROUPS):
-        at = left + i * 140
+        at = left + i * 160
         parts.append(f'<rect x="{at}" y="{height - 26}" width="14" height="14" rx="3" fill="{COLOURS[i]}"/>')
         parts.append(f'<text x="{at + 20}" y="{height - 14}" class="about">{name}</text>')
     style = (

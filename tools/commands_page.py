@@ -59,7 +59,7 @@ def _table(actions: list[argparse.Action] | tuple[()]) -> str:
 
 
 def _name(action: argparse.Action) -> str:
-    value = "" if action.nargs == 0 else str(action.metavar or "\\|".join(map(str, action.choices or ())))
+    value = "" if action.nargs == 0 else str(action.metavar or " \\| ".join(map(str, action.choices or ())))
     value += f"{NBSP}…" if action.nargs == "+" else ""
     if not action.option_strings:
         return f"`{action.metavar}`" if action.metavar else f"`{action.dest}` ({value})"

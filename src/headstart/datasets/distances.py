@@ -27,7 +27,7 @@ KINDS = ("emd", "l1")
 
 
 def surface_distances(F: Array, Z: Array, kind: str = "emd") -> Array:
-    """d_target between any two data sets, (T, T), from their losses F at the configurations Z; kind: "emd" or "l1"."""
+    """d_target between any two data sets, (T, T), from their losses F at the configurations Z. kind: "emd" or "l1"."""
     if kind not in KINDS:
         raise ArgumentError(f"kind must be one of {', '.join(KINDS)}, but got {kind!r}")
     H = histograms(F)

@@ -34,7 +34,7 @@ class GP:
 
     The mean function is m(x) = prior(x) + a constant for each column. By default the constant is the average of the
     residuals Y − prior (in the papers it is 0). The generalised least squares estimate does as well: on the papers'
-    SVM tasks, the errors of both agree within 1 %.
+    SVM tasks, the errors of both agree within 1%.
     """
 
     kernel: Kernel

@@ -34,7 +34,7 @@ class Evaluations:
     """The evaluations of past runs in columns, as in the table above.
 
     features: the meta-features of the tasks, by the name of the task. direction: of the values from which the losses
-    were made; directions: of single tasks, by name, where theirs is another one. source: where a reader found the
+    were made. directions: of single tasks, by name, where theirs is another one. source: where a reader found the
     evaluations; the notes of the history then begin with what was read from there and what was skipped. curves: of the
     same runs and of others that were stopped early.
     """

@@ -356,7 +356,7 @@ class History(ReadsOtherTools):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], metric: str | None = None) -> History:
-        """Read a Parquet file that `save` wrote; metric: one of several in the file, instead of the first."""
+        """Read a Parquet file that `save` wrote. metric: one of several in the file, instead of the first."""
         from headstart.history.formats.parquet import read
 
         return cls.from_evaluations(read(path, metric))

@@ -159,7 +159,7 @@ def number(value: float, digits: int) -> str:
 
 @dataclass(frozen=True)
 class Results:
-    """The tables of one run of a paper's experiments; name: of their folder."""
+    """The tables of one run of a paper's experiments. name: of their folder."""
 
     name: str
     about: dict[str, Any]

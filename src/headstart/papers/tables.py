@@ -32,7 +32,7 @@ class Line:
     """One line of a figure.
 
     name: its label, a key of `figures.STYLES`. method, surrogate: what was run. values: the mean of the measure over
-    repetitions, (tasks, trials); errors: its standard error.
+    repetitions, (tasks, trials). errors: its standard error.
     """
 
     figure: str

@@ -263,7 +263,7 @@ class Space(Mapping[str, Parameter]):
     # -- sampling ----------------------------------------------------------------------------------------
 
     def sample(self, n: int, *, seed: int | np.random.Generator | None = None, method: str = "uniform") -> list[Config]:
-        """n random configurations; method: "uniform" (independent draws) or "sobol" (a scrambled Sobol sequence)."""
+        """n random configurations. method: "uniform" (independent draws) or "sobol" (a scrambled Sobol sequence)."""
         return self.from_values(self.sample_values(n, rng=np.random.default_rng(seed), method=method))
 
     def sample_values(self, n: int, *, rng: np.random.Generator, method: str = "uniform") -> Array:

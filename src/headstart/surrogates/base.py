@@ -108,7 +108,7 @@ class Surrogate(Protocol):
     def begin(
         self, space: Space, models: TaskModels | None, *, features: Features | None, rng: np.random.Generator
     ) -> Model:
-        """Learn from the past tasks. models: None without a history; features: meta-features of the new task."""
+        """Learn from the past tasks. models: None without a history. features: meta-features of the new task."""
         ...
 
 

@@ -26,7 +26,7 @@ from headstart.transfer.models import TaskModels
 PRIOR = Prior(noise=(1e-4, 3.0))
 BOUNDS = Bounds(noise=(1e-8, 1.0))
 """Little noise is likely, but much is possible. Many objectives are exact, and the search must be able to follow them
-to the bottom; with the noise of `Prior()`, 1 % of the variance, it stops slightly above it."""
+to the bottom; with the noise of `Prior()`, 1% of the variance, it stops slightly above it."""
 HOW = Fit(restarts=0, prior=PRIOR, bounds=BOUNDS, free_mean=True, max_rows=200)
 ALWAYS = 10  # trials up to which every one refits the hyperparameters; a guess
 CROWDED = 20  # trials from which on the warp takes them as correlated: they lie around the best; a guess
@@ -129,7 +129,7 @@ class GaussianPosterior:
         return float(self.gp.predict_mean(self.gp.X).min())
 
     def predict(self, Z: Array) -> tuple[Array, Array]:
-        """Median and half the width of the central 68 %: mean and standard deviation if the warp is linear."""
+        """Median and half the width of the central 68%: mean and standard deviation if the warp is linear."""
         mean, std = self.gp.predict(Z)
         return self.warp.inverse(mean), 0.5 * (self.warp.inverse(mean + std) - self.warp.inverse(mean - std))
 

@@ -15,7 +15,7 @@ It is factorised once, before the run; after that, predicting one configuration 
 | U        | `points`     | (u, d)         | the distinct configurations of the past evaluations                 |
 | W        | `W`          | (N, u)         | W κ(U, z) is their covariance with f_new(z)                         |
 | K_y      | `K`          | (N, N)         | their own covariance, noise included: L Lᵀ                          |
-| L⁻¹W     | `root`       | (≤ N, u)       | |root κ(U, z)|² is the variance of f_new(z) that they explain       |
+| L⁻¹W     | `root`       | (≤ N, u)       | ‖root κ(U, z)‖² is the variance of f_new(z) that they explain       |
 | WᵀK_y⁻¹y | `weights`    | (u,)           | of κ(U, z) in the mean that they predict                            |
 | R        | `R`          | (k, k)         | R Rᵀ: covariance of the run's k trials given the history, and noise |
 | J        | `J`          | (k, u + k)     | R J κ(·, z): their covariance with f_new(z) given the history       |

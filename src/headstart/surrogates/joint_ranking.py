@@ -2,9 +2,10 @@
 
 Bardenet, Brendel, Kégl, Sebag: Collaborative hyperparameter tuning (2013). The ranker minimises
 
-    ½|w|² + C · mean of max(0, 1 − wᵀ(φ(x_j) − φ(x_i)))² over pairs of evaluations of one data set with f_i < f_j,
+    ½|w|² + C · mean of max(0, 1 − wᵀ(φ(x_j) − φ(x_i)))²
 
-where φ belongs to the kernel exp(−½|x − x'|²) of x = (λ, m_D). How this differs from the original:
+over pairs of evaluations of one data set with f_i < f_j, where φ belongs to the kernel exp(−½|x − x'|²) of x = (λ,
+m_D). How this differs from the original:
 
 - The hinge is squared, so that Newton's method can minimise it exactly.
 - φ is that of the kernel restricted to `ANCHORS` evaluations (Nyström), and at most `EACH` of a data set form pairs.

@@ -180,7 +180,7 @@ class MixturePosterior:
     share: float
 
     def predict(self, Z: Array) -> tuple[Array, Array]:
-        """Median and half the width of the central 68 % in the user's units, from the moments of the mixture."""
+        """Median and half the width of the central 68% in the user's units, from the moments of the mixture."""
         scored, alive = self.hypotheses.predict(Z), self.hypotheses.alive
         weights, shift, scale = (part[alive] for part in self.hypotheses.fit[:3])
         means = (scored.mean - shift) / scale

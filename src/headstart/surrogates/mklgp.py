@@ -4,7 +4,8 @@ Yogatama, Mann: Efficient transfer learning method for automatic hyperparameter 
 section V-A. Losses are standardised per data set, and the kernel is a linear combination of an SE-ARD kernel over
 configurations and a kernel of the distance between data sets:
 
-    κ((λ, D), (λ', D')) = (w_λ + w_D exp(−½ |m_D − m_D'|² / ℓ²)) · exp(−½ Σ_j ((λ_j − λ'_j) / ℓ_j)²)
+    κ((λ, D), (λ', D')) = (w_λ + w_D exp(−½ ‖m_D − m_D'‖² / ℓ²))
+                          · exp(−½ Σ_j ((λ_j − λ'_j) / ℓ_j)²)
 
 All data sets share the first part, a response surface; those with similar meta-features share the second. How this
 differs from the original: its second kernel is not positive definite, 1 − |x − x'| / B for rows x = (λ, m) of data sets
@@ -22,7 +23,7 @@ definite.
 | ℓ_j    | `lengthscales` | (d,)       | of configurations: from `TaskModels.kernel`, by marginal likelihood   |
 | θ      | `theta`        | (4,)       | log of (w_λ, w_D, ℓ, σ_y²), by marginal likelihood of all data sets   |
 | S      | `S`            | (N, N)     | the SE-ARD factor of the kernel between N evaluations                 |
-| Δ      | `squares`      | (N, N)     | |m_D − m_D'|² between N evaluations, averaged over the meta-features  |
+| Δ      | `squares`      | (N, N)     | ‖m_D − m_D'‖² between N evaluations, averaged over the meta-features  |
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """A Gaussian process with a transferred prior.
 
 Kim, Kim, Choi: Learning to Transfer Initializations for Bayesian Hyperparameter Optimization (2017), Algorithm 3: the
-prior mean of the new task's process is the average response surface of the nearest data sets. `NearestPrior(form=
-"printed")` is this prior mean, as printed (`prior_mean.py`). In all other forms, the average is weighted (by
-meta-features, by how tasks rank the results, or equally), surfaces are those of scaled and stretched losses, offset and
-slope are inferred with the process, and the residual that the past tasks cannot explain has the most likely size. The
-formulas are in `transfer/prior.py`.
+prior mean of the new task's process is the average response surface of the nearest data sets.
+`NearestPrior(form="printed")` is this prior mean, as printed (`prior_mean.py`). In all other forms, the average is
+weighted (by meta-features, by how tasks rank the results, or equally), surfaces are those of scaled and stretched
+losses, offset and slope are inferred with the process, and the residual that the past tasks cannot explain has the most
+likely size. The formulas are in `transfer/prior.py`.
 """
 
 from __future__ import annotations

@@ -114,7 +114,7 @@ def yeo_johnson(t: Array, power: float | Array) -> Array:
 
 
 def inverse_yeo_johnson(bent: Array, power: float) -> Array:
-    """ψ⁻¹; where ψ is bounded, values beyond 99.9 % of the bound count as 99.9 % of it."""
+    """ψ⁻¹; where ψ is bounded, values beyond 99.9% of the bound count as 99.9% of it."""
     up, down = np.maximum(bent, 0.0), np.maximum(-bent, 0.0)
     return _inverse_box_cox(up, power) - _inverse_box_cox(down, 2.0 - power)
 

@@ -17,8 +17,8 @@ with a learned mean and covariance, as in Wang et al., *Pre-trained Gaussian pro
 | κ      | `kernel`     |        | Matérn kernel, with the noise, by marginal likelihood over all tasks       |
 | u_i    | `points`     | (M, d) | configurations that define the basis                                       |
 | φ(λ)   | `basis`      | (m, M) | L⁻¹ κ(u, λ) with L Lᵀ = κ(u, u), so that φ(λ)ᵀ φ(λ′) ≈ κ(λ, λ′)            |
-| μ, Σ   | `mean`,      | (M,)   | mean and covariance of the tasks' weights                                  |
-|        | `covariance` | (M, M) |                                                                            |
+| μ      | `mean`       | (M,)   | mean of the tasks' weights                                                 |
+| Σ      | `covariance` | (M, M) | covariance of the tasks' weights                                           |
 | w_D    | `weights`    | (T, M) | expected weights of each task                                              |
 | F      | `at(Z)`      | (m, T) | expected scores of m configurations on all tasks, φ(λ)ᵀ w_D                |
 | —      | `shares`     | (T,)   | share of the history's tasks that each one stands for; they sum to 1       |
