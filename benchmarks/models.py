@@ -1,6 +1,6 @@
 """The models of the library on data sets that took part in nothing (`problems.SET_ASIDE`).
 
-python benchmarks/models.py [--models NAME ...] [--seeds 2] [--metric NAME] [--jobs 1] [--work DIR]
+python benchmarks/models.py [--models NAME ...] [--methods NAME ...] [--seeds 2] [--metric NAME] [--jobs 1] [--work DIR]
 
 A third of each data set is the test set. A trial is one configuration: its validation loss is that of three-fold
 cross-validation on the other two thirds, its test loss that of the model trained on them. A search is judged by the
@@ -39,7 +39,6 @@ from headstart.library.portfolios import best_for
 Config = Mapping[str, Any]
 Losses = list[float]
 TRIALS = {"FLAML": 1, "no search": 1, "headstart": 20, "random": 50, "TPE": 100, "GPSampler": 50}
-METHODS = ("defaults", *TRIALS)
 COLUMNS = (
     ("FLAML", 1),
     ("no search", 1),
@@ -177,13 +176,15 @@ def chosen(losses: Sequence[Sequence[float]], n: int) -> tuple[float, float]:
     return validation, test
 
 
-def summary(done: Mapping[str, Sequence[Sequence[float]]], name: str, seeds: int) -> list[str]:
+def summary(
+    done: Mapping[str, Sequence[Sequence[float]]], name: str, columns: Sequence[tuple[str, int]], seeds: int
+) -> list[str]:
     """The rows of one model: validation and test."""
     aside = problems.SET_ASIDE[MODELS[name].kind]
     lines = []
     for which, label in enumerate(("validation", "test")):
         cells = []
-        for method, n in COLUMNS:
+        for method, n in columns:
             runs = [[f"{name}/{dataset}/{method}/{seed}" for seed in range(seeds)] for dataset in aside]
             if not all(done[key] for keys in runs for key in keys):
                 cells.append("—")
@@ -205,25 +206,27 @@ def relative(done: Mapping[str, Sequence[Sequence[float]]], key: str, n: int, wh
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--models", nargs="+", default=[name for name in MODELS if name in hs.library.names()])
+    parser.add_argument("--methods", nargs="+", choices=tuple(TRIALS), default=tuple(TRIALS), metavar="NAME")
     parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--metric", help="instead of the log loss, the error rate or the RMSE")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--work", type=Path, default=Path("models.pieces"))
     args = parser.parse_args()
-    titles = [method if method in ("FLAML", "no search") else f"{method}, {n}" for method, n in COLUMNS]
+    columns = [(method, n) for method, n in COLUMNS if method in args.methods]
+    titles = [method if method in ("FLAML", "no search") else f"{method}, {n}" for method, n in columns]
     print(f"| model | loss, data sets | {' | '.join(titles)} |")
-    print("| --- | --- |" + " --- |" * len(COLUMNS))
+    print("| --- | --- |" + " --- |" * len(columns))
     for name in args.models:
         keys = [
             f"{name}/{dataset}/{method}/{seed}"
             for dataset in problems.SET_ASIDE[MODELS[name].kind]
-            for method in METHODS
+            for method in ("defaults", *args.methods)
             for seed in range(args.seeds)
         ]
         signature = {"trials": TRIALS, "metric": args.metric}
         compute = partial(search, metric=args.metric)
         done = pieces.run(keys, compute, args.work, signature=signature, jobs=args.jobs, label=name)
-        print("\n".join(summary(done, name, args.seeds)), flush=True)
+        print("\n".join(summary(done, name, columns, args.seeds)), flush=True)
 
 
 if __name__ == "__main__":

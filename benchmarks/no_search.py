@@ -29,11 +29,11 @@ SWEEPS = {"GAIN": (0.0, 0.25, 0.5, 1.0, 2.0, 4.0), "NEAREST": (3, 5, 10, 20), "M
 
 
 class Case(NamedTuple):
-    """A history in one metric: losses (n, T) of the shared configurations, which is the default, meta-features."""
+    """A history in one metric: losses (n, T) of the shared configurations and (T,) of the defaults, meta-features."""
 
     name: str
     losses: np.ndarray
-    default: int
+    defaults: np.ndarray
     M: np.ndarray
 
 
@@ -49,30 +49,31 @@ def cases() -> list[Case]:
     return found
 
 
-def outcome(case: Case, choose: Callable[[np.ndarray, np.ndarray, np.ndarray], int]) -> tuple[float, float]:
+def outcome(case: Case, choose: Callable[..., int]) -> tuple[float, float]:
     """Share of data sets on which the chosen configuration beats the defaults, and its mean relative loss."""
-    losses, T = np.maximum(case.losses, unsearched.LEAST), case.losses.shape[1]
+    losses, defaults = (np.maximum(y, unsearched.LEAST) for y in (case.losses, case.defaults))
+    T = len(defaults)
     gains = np.empty(T)
     for t in range(T):
         others = np.delete(np.arange(T), t)
-        i = choose(losses[:, others], case.M[others], case.M[t])
-        gains[t] = np.log(losses[case.default, t] / losses[i, t])
+        i = choose(losses[:, others], defaults[others], case.M[others], case.M[t])
+        gains[t] = np.log(defaults[t] / losses[i, t])
     return float(np.mean((gains > 0) + 0.5 * (gains == 0))), float(np.exp(-gains.mean()))
 
 
 def rules(case: Case, wanted: str | None = None) -> dict[str, tuple[float, float]]:
-    def average(losses: np.ndarray, M: np.ndarray, new: np.ndarray) -> int:
+    def average(losses: np.ndarray, defaults: np.ndarray, M: np.ndarray, new: np.ndarray) -> int:
         return int(np.column_stack([normal_scores(y) for y in losses.T]).mean(axis=1).argmin())
 
-    def wins(losses: np.ndarray, M: np.ndarray, new: np.ndarray) -> int:
-        better = (losses < losses[case.default]) + 0.5 * (losses == losses[case.default])
+    def wins(losses: np.ndarray, defaults: np.ndarray, M: np.ndarray, new: np.ndarray) -> int:
+        better = (losses < defaults) + 0.5 * (losses == defaults)
         return int(better.mean(axis=1).argmax())
 
-    def ours(losses: np.ndarray, M: np.ndarray, new: np.ndarray) -> int:
-        return int(unsearched.worth_of(losses, case.default).mean(axis=1).argmax())
+    def ours(losses: np.ndarray, defaults: np.ndarray, M: np.ndarray, new: np.ndarray) -> int:
+        return int(unsearched.worth_of(losses, defaults).mean(axis=1).argmax())
 
-    def by_features(losses: np.ndarray, M: np.ndarray, new: np.ndarray) -> int:
-        return int((unsearched.worth_of(losses, case.default) @ unsearched.closeness(M, new)).argmax())
+    def by_features(losses: np.ndarray, defaults: np.ndarray, M: np.ndarray, new: np.ndarray) -> int:
+        return int((unsearched.worth_of(losses, defaults) @ unsearched.closeness(M, new)).argmax())
 
     each = {"average": average, "wins": wins, "ours": ours, "ours, features": by_features}
     return {name: outcome(case, choose) for name, choose in each.items() if wanted in (None, name)}

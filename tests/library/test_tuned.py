@@ -339,6 +339,19 @@ def test_configurations_are_shared_seeded_and_short() -> None:
         assert all(float(f"{value:.3g}") == value for value in config.values() if isinstance(value, float))
 
 
+def test_variants_are_measured_on_every_data_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tuned, "CORE", 2)
+    monkeypatch.setattr(tuned, "OWN", 1)
+    model = find("decision-tree-regression")
+    assert model.variants
+    for dataset in ("diabetes-progression", "auto-mpg"):
+        rows = tuned.rows(model.name, dataset)
+        tried = [{name: row[name] for name in model.space} for row in rows]
+        expected = [dict(model.default), *({**model.default, **changes} for changes in model.variants)]
+        assert tried[: len(expected)] == expected
+        assert len(tried) == len(model.variants) + 1 + 1 + 1
+
+
 def test_a_small_build_resumes_to_identical_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tuned, "CORE", 4)
     monkeypatch.setattr(tuned, "OWN", 3)

@@ -168,6 +168,15 @@ def test_an_unknown_metric(several: Path) -> None:
     assert hs.library.metrics("svm") == {}
 
 
+@pytest.mark.parametrize("model", [model for model in MODELS.values() if model.variants], ids=lambda model: model.name)
+def test_variants_are_configurations_of_the_space_and_differ_from_the_defaults(model: Model) -> None:
+    configs = tuned.near(model, 1)
+    assert all(model.space.contains(config) for config in configs)
+    assert len({str(sorted(config.items())) for config in configs}) == len(model.variants) + 1
+    values = model.space.to_values(configs)
+    assert model.space.from_values(values) == configs  # no value is rounded, no parameter is inactive
+
+
 # -- the histories that ship ----------------------------------------------------------------------------------
 
 
@@ -182,11 +191,11 @@ def test_a_shipped_history_is_complete(name: str) -> None:
         assert history.tasks == sorted(problems.NAMES[model.kind])
     first = histories[next(iter(histories))]
     assert first.info.items() >= tuned.signature(name, 0).items()
-    core = tuned.core(model)
+    shared = [*tuned.near(model, 1)[1:], *tuned.core(model)]
     for task in first.tasks:
         configs = first.configs(task)
-        assert len(configs) <= tuned.CORE + tuned.OWN
-        assert all(config in configs for config in core)
+        assert len(configs) <= len(shared) + 1 + tuned.OWN
+        assert all(config in configs for config in shared)
         assert any(all(config.get(key) == value for key, value in model.default.items()) for config in configs)
         assert len(first[task].losses) == len(configs)
         assert np.isfinite(first[task].losses).mean() > 0.9

@@ -19,7 +19,7 @@ RIDGE = MODELS["ridge-regression"]
 
 def test_what_a_configuration_is_worth_by_hand() -> None:
     losses = np.array([[0.2, 0.4], [0.1, 0.4], [0.4, 0.3], [100.0, 0.4]])  # the first one is the default
-    assert worth_of(losses, 0) == pytest.approx(
+    assert worth_of(losses, losses[0]) == pytest.approx(
         np.array(
             [
                 [0.5, 0.5],
@@ -64,13 +64,24 @@ def test_only_configurations_that_all_tasks_measured_are_compared_with_the_defau
     history = ridge_history([1.0, 10.0, 100.0], losses)
     found = shared(RIDGE, "rmse", history)
     assert found is not None
-    rows, of, default = found
-    assert history.space.from_values(history.V[rows])[default] == {"alpha": 1.0}
+    rows, of, defaults = found
+    assert defaults.tolist() == [3.0, 5.0]
     order = np.argsort([config["alpha"] for config in history.space.from_values(history.V[rows])])
     assert of[order].tolist() == [[3.0, 5.0], [2.0, 4.0], [3.0, 1.0]]  # what failed is as bad as the worst
     assert shared(RIDGE, "r2", ridge_history([1.0, 10.0], losses[:, :2] / 10 - 1))[1].min() > 0  # 1 − R²
     assert shared(RIDGE, "rmse", ridge_history([2.0, 10.0, 100.0], losses)) is None  # no defaults
     assert unsearched("svm", "", history) is None
+
+
+def test_a_default_that_depends_on_the_number_of_columns_is_found_on_every_task() -> None:
+    model = MODELS["svm-regression"]
+    shared_config = {**model.default_for(4), "C": 10.0}
+    tried = [[model.default_for(columns), shared_config] for columns in (4, 20)]
+    V = model.space.to_values([config for configs in tried for config in configs])
+    history = build(model.space, tasks=["a", "a", "b", "b"], V=V, losses=np.array([0.3, 0.2, 0.5, 0.6]))
+    rows, losses, defaults = shared(model, "rmse", history)
+    assert history.space.from_values(history.V[rows]) == [shared_config]
+    assert (losses.tolist(), defaults.tolist()) == ([[0.2, 0.6]], [0.3, 0.5])
 
 
 @pytest.mark.parametrize("name", [name for name in hs.library.names() if name in MODELS])

@@ -21,8 +21,9 @@ from typing import Any
 
 from headstart._support.wording import closest
 from headstart.errors import ArgumentError, MissingPackageError
-from headstart.library import ranges
+from headstart.library import ranges, variants
 from headstart.library.ranges import Ranges
+from headstart.library.variants import Variants
 from headstart.space import Float, Space
 
 CLASSIFICATION, REGRESSION = "classification", "regression"
@@ -62,7 +63,8 @@ class Model:
     fixed: arguments that are not searched. standardised: columns must have mean 0 and variance 1. scaled_target: and so
     must the target. missing, categories: whether the model takes NaN and pandas categories as they are; otherwise the
     builder fills in medians and makes indicator columns. rounds: the parameter that counts boosting rounds, if the
-    builder stops them early. inverse_columns: a parameter whose default is one over the number of columns.
+    builder stops them early. inverse_columns: a parameter whose default is one over the number of columns. variants:
+    what to change in the defaults for configurations that are measured on every data set, too.
     """
 
     name: str
@@ -75,6 +77,7 @@ class Model:
     categories: bool = False
     rounds: str | None = None
     inverse_columns: str | None = None
+    variants: Variants = ()
 
     @cached_property
     def space(self) -> Space:
@@ -163,17 +166,46 @@ _ROUNDS: dict[str, Any] = {**_NATIVE, "rounds": "n_estimators"}
 _CAT_ROUNDS: dict[str, Any] = {**_NATIVE, "rounds": "iterations"}
 
 _ALL = (
-    Model("lightgbm-classification", "lightgbm.LGBMClassifier", ranges.LIGHTGBM_CLASSES, _LIGHTGBM, **_ROUNDS),
-    Model("lightgbm-regression", "lightgbm.LGBMRegressor", ranges.LIGHTGBM, _LIGHTGBM, **_ROUNDS),
+    Model(
+        "lightgbm-classification",
+        "lightgbm.LGBMClassifier",
+        ranges.LIGHTGBM_CLASSES,
+        _LIGHTGBM,
+        variants=variants.LIGHTGBM,
+        **_ROUNDS,
+    ),
+    Model(
+        "lightgbm-regression",
+        "lightgbm.LGBMRegressor",
+        ranges.LIGHTGBM,
+        _LIGHTGBM,
+        variants=variants.LIGHTGBM,
+        **_ROUNDS,
+    ),
     Model("xgboost-classification", "xgboost.XGBClassifier", ranges.XGBOOST_CLASSES, _XGBOOST, **_ROUNDS),
     Model("xgboost-regression", "xgboost.XGBRegressor", ranges.XGBOOST, _XGBOOST, **_ROUNDS),
-    Model("catboost-classification", "catboost.CatBoostClassifier", ranges.CATBOOST, _CATBOOST, **_CAT_ROUNDS),
-    Model("catboost-regression", "catboost.CatBoostRegressor", ranges.CATBOOST, _CATBOOST, **_CAT_ROUNDS),
+    Model(
+        "catboost-classification",
+        "catboost.CatBoostClassifier",
+        ranges.CATBOOST,
+        _CATBOOST,
+        variants=variants.CATBOOST,
+        **_CAT_ROUNDS,
+    ),
+    Model(
+        "catboost-regression",
+        "catboost.CatBoostRegressor",
+        ranges.CATBOOST,
+        _CATBOOST,
+        variants=variants.CATBOOST,
+        **_CAT_ROUNDS,
+    ),
     Model(
         "hist-gradient-boosting-classification",
         "sklearn.ensemble.HistGradientBoostingClassifier",
         ranges.HIST_GRADIENT_BOOSTING,
         _HIST,
+        variants=variants.HIST_GRADIENT_BOOSTING,
         **_NATIVE,
     ),
     Model(
@@ -181,6 +213,7 @@ _ALL = (
         "sklearn.ensemble.HistGradientBoostingRegressor",
         ranges.HIST_GRADIENT_BOOSTING,
         _HIST,
+        variants=variants.HIST_GRADIENT_BOOSTING,
         **_NATIVE,
     ),
     Model(
@@ -189,6 +222,7 @@ _ALL = (
         ranges.RANDOM_FOREST_CLASSES,
         _ONE_THREAD,
         missing=True,
+        variants=variants.RANDOM_FOREST_CLASSES,
     ),
     Model(
         "random-forest-regression",
@@ -196,13 +230,36 @@ _ALL = (
         ranges.RANDOM_FOREST,
         _ONE_THREAD,
         missing=True,
+        variants=variants.RANDOM_FOREST,
     ),
     Model(
-        "extra-trees-classification", "sklearn.ensemble.ExtraTreesClassifier", ranges.EXTRA_TREES_CLASSES, _ONE_THREAD
+        "extra-trees-classification",
+        "sklearn.ensemble.ExtraTreesClassifier",
+        ranges.EXTRA_TREES_CLASSES,
+        _ONE_THREAD,
+        variants=variants.RANDOM_FOREST_CLASSES,
     ),
-    Model("extra-trees-regression", "sklearn.ensemble.ExtraTreesRegressor", ranges.EXTRA_TREES, _ONE_THREAD),
-    Model("adaboost-classification", "sklearn.ensemble.AdaBoostClassifier", ranges.ADABOOST, {"random_state": 0}),
-    Model("adaboost-regression", "sklearn.ensemble.AdaBoostRegressor", ranges.ADABOOST_REGRESSION, {"random_state": 0}),
+    Model(
+        "extra-trees-regression",
+        "sklearn.ensemble.ExtraTreesRegressor",
+        ranges.EXTRA_TREES,
+        _ONE_THREAD,
+        variants=variants.RANDOM_FOREST,
+    ),
+    Model(
+        "adaboost-classification",
+        "sklearn.ensemble.AdaBoostClassifier",
+        ranges.ADABOOST,
+        {"random_state": 0},
+        variants=variants.ADABOOST,
+    ),
+    Model(
+        "adaboost-regression",
+        "sklearn.ensemble.AdaBoostRegressor",
+        ranges.ADABOOST_REGRESSION,
+        {"random_state": 0},
+        variants=variants.ADABOOST_REGRESSION,
+    ),
     Model(
         "decision-tree-classification",
         "sklearn.tree.DecisionTreeClassifier",
@@ -216,6 +273,7 @@ _ALL = (
         ranges.TREE,
         {"random_state": 0},
         missing=True,
+        variants=variants.TREE,
     ),
     Model(
         "logistic-classification",
@@ -240,8 +298,15 @@ _ALL = (
         {"n_jobs": 1},
         standardised=True,
     ),
-    Model("mlp-classification", "sklearn.neural_network.MLPClassifier", ranges.MLP, _MLP, standardised=True),
-    Model("mlp-regression", "sklearn.neural_network.MLPRegressor", ranges.MLP, _MLP, **_SCALED),
+    Model(
+        "mlp-classification",
+        "sklearn.neural_network.MLPClassifier",
+        ranges.MLP,
+        _MLP,
+        standardised=True,
+        variants=variants.MLP,
+    ),
+    Model("mlp-regression", "sklearn.neural_network.MLPRegressor", ranges.MLP, _MLP, variants=variants.MLP, **_SCALED),
     Model(
         "svm-classification",
         "sklearn.svm.SVC",

@@ -1,9 +1,9 @@
 """The histories of the models people tune: how `headstart build lightgbm-classification` and the others are made.
 
 Each data set has `CORE` configurations that are the same for all data sets (the estimator's defaults first, then a
-scrambled Sobol sequence) and `OWN` random ones of its own. Data sets have at most `folds.ROWS` rows, and every
-configuration is measured by three-fold cross-validation, twice on small data sets, with one thread. LightGBM, XGBoost
-and CatBoost train the random ones with early stopping (see `measuring.py`).
+scrambled Sobol sequence), the variants of the defaults (`variants.py`), and `OWN` random ones of its own. Data sets
+have at most `folds.ROWS` rows, and every configuration is measured by three-fold cross-validation, twice on small ones,
+with one thread. LightGBM, XGBoost and CatBoost train the random ones with early stopping (see `measuring.py`).
 """
 
 from __future__ import annotations
@@ -60,12 +60,18 @@ def rows(name: str, dataset: str, *, seed: int = 0) -> list[Row]:
     data = _sampled(dataset, kind=model.kind, seed=seed)
     parts = folds.folds(data, model, seed=seed)
     columns = parts[0].X_train.shape[1]
-    shared = [model.default_for(columns), *core(model, seed=seed)]
+    shared = [*near(model, columns), *core(model, seed=seed)]
     own = configurations(model.space, OWN, rng=np.random.default_rng([seed, crc32(f"{name}/{dataset}".encode())]))
     found = [measuring.measure(model, config, parts) for config in shared]
     found += [measuring.measure(model, config, parts, stop=True) for config in own]
     empty = dict.fromkeys(model.space)
     return [{"dataset": dataset, **empty, **row} for row in found]
+
+
+def near(model: Model, columns: int) -> list[dict[str, Any]]:
+    """The estimator's defaults on a data set with so many columns, and their variants."""
+    default = model.default_for(columns)
+    return [default, *({**default, **changes} for changes in model.variants)]
 
 
 def core(model: Model, *, seed: int = 0) -> list[dict[str, Any]]:
@@ -106,4 +112,5 @@ def signature(name: str, seed: int) -> dict[str, Any]:
         "limit_seconds": measuring.LIMIT,
         "patience": measuring.PATIENCE if model.rounds else None,
         **({"stopped_on": "the first fold"} if model.rounds else {}),
+        **({"variants": [dict(changes) for changes in model.variants]} if model.variants else {}),
     }

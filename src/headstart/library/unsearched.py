@@ -75,29 +75,40 @@ def unsearched(name: str, metric: str, history: History) -> Unsearched | None:
     measured = None if model is None else shared(model, metric, history)
     if measured is None:
         return None
-    rows, losses, default = measured
-    worth = worth_of(losses, default)
+    rows, losses, defaults = measured
+    worth = worth_of(losses, defaults)
     best = np.sort(np.argsort(-worth.mean(axis=1), kind="stable")[:KEPT])
     configs = history.space.from_values(history.V[rows[best]])
     scores = [normal_scores(task.losses)[np.searchsorted(task.rows, rows[best])] for task in history]
     return Unsearched(configs, worth[best], np.column_stack(scores))
 
 
-def shared(model: Model, metric: str, history: History) -> tuple[Rows, Array, int] | None:
-    """The rows of V that all tasks measured, their losses (n, T), and which of them is the default.
+def shared(model: Model, metric: str, history: History) -> tuple[Rows, Array, Array] | None:
+    """The rows of V that all tasks measured, their losses (n, T), and those of the estimator's defaults (T,).
 
     Losses are above 0: 1 − AUC, and 1 − R². A failed configuration has the highest loss of its task.
     """
-    if model.inverse_columns is not None:  # every data set has other defaults
+    rows, known = shared_rows(history), [_row_of_defaults(model, history, task.rows) for task in history]
+    if None in known or not len(rows):
         return None
-    rows = shared_rows(history)
-    default = history.space.to_values([dict(model.default)])[0]
-    found = [i for i, row in enumerate(rows) if np.array_equal(history.V[row], default, equal_nan=True)]
-    if not found:
-        return None
-    each = [task.losses[np.searchsorted(task.rows, rows)] for task in history]
-    losses = np.column_stack([np.where(np.isnan(y), np.nanmax(y), y) for y in each])
-    return rows, losses + (model.metrics[metric] == "maximize"), found[0]
+    filled = [np.where(np.isnan(task.losses), np.nanmax(task.losses), task.losses) for task in history]
+    tasks = list(zip(filled, history, known, strict=True))
+    losses = np.column_stack([y[np.searchsorted(task.rows, rows)] for y, task, _ in tasks])
+    defaults = np.array([y[np.searchsorted(task.rows, row)] for y, task, row in tasks])
+    above = float(model.metrics[metric] == "maximize")
+    return rows, losses + above, defaults + above
+
+
+def _row_of_defaults(model: Model, history: History, rows: Rows) -> int | None:
+    """The one of a task's rows of V that holds the estimator's defaults.
+
+    A default of one over the number of columns differs between data sets, but all others tell which row it is.
+    """
+    given = [i for i, name in enumerate(model.space) if name != model.inverse_columns]
+    default = history.space.to_values([model.default_for(1)])[0][given]
+    same = (history.V[np.ix_(rows, given)] == default) | (np.isnan(history.V[np.ix_(rows, given)]) & np.isnan(default))
+    found = np.flatnonzero(same.all(axis=1))
+    return int(rows[found[0]]) if len(found) else None
 
 
 def shared_rows(history: History) -> Rows:
@@ -106,10 +117,10 @@ def shared_rows(history: History) -> Rows:
     return np.flatnonzero(counts == len(history))
 
 
-def worth_of(losses: Array, default: int) -> Array:
-    """a (n, T), given the losses of n configurations on T data sets and the position of the default."""
-    losses = np.maximum(losses, LEAST)
-    gain = np.log(losses[default] / losses)
+def worth_of(losses: Array, defaults: Array) -> Array:
+    """a (n, T), given the losses of n configurations (n, T) and of the defaults (T,) on T data sets."""
+    losses, defaults = np.maximum(losses, LEAST), np.maximum(defaults, LEAST)
+    gain = np.log(defaults / losses)
     return np.asarray((gain > 0) + 0.5 * (gain == 0) + GAIN * np.clip(gain, -MOST, MOST))
 
 
