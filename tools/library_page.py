@@ -39,7 +39,8 @@ sets.
   sample has at most {rows:,} rows, stratified, of the {most_classes} largest classes. {aside} more data sets are set
   aside for benchmarks: {set_aside}.
 - **Configurations:** {core} per data set that are the same everywhere, the estimator's defaults first, and {own} random
-  ones of its own. Duplicates are merged, so a small space has fewer.
+  ones of its own. Most models also have a few well-known variants of the defaults, such as more trees or a lower
+  learning rate (`library/variants.py`). Duplicates are merged, so a small space has fewer.
 - **Measurement:** {folds}-fold cross-validation, stratified, twice below {small} rows, one thread per fit. A
   configuration that has used more than {limit:g} CPU seconds is not measured on further folds. Failures are recorded
   as failures.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
 from collections import Counter
 from functools import partial
 from itertools import combinations, islice
@@ -20,6 +21,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
+from headstart.errors import MissingPackageError
 from headstart.library import datasets, folds, measuring, problems, tuned
 from headstart.library.building import builder
 from headstart.library.datasets import Dataset, parse_table
@@ -337,6 +339,15 @@ def test_configurations_are_shared_seeded_and_short() -> None:
     for config in core:
         assert model.space.contains(config)
         assert all(float(f"{value:.3g}") == value for value in config.values() if isinstance(value, float))
+
+
+def test_a_missing_package_is_an_error_and_no_failed_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "catboost", None)
+    model = find("catboost-regression")
+    with pytest.raises(MissingPackageError, match=r"catboost; pip install 'headstart\[boosting\]'"):
+        builder(model.name)
+    with pytest.raises(MissingPackageError, match="catboost"):
+        tuned.rows(model.name, "auto-mpg")
 
 
 def test_variants_are_measured_on_every_data_set(monkeypatch: pytest.MonkeyPatch) -> None:

