@@ -50,3 +50,17 @@ def test_the_sampler_starts_from_a_shipped_history():
 def test_an_unknown_name():
     with pytest.raises(ValueError, match="no history 'lightgbm' ships with headstart"):
         hs.optuna.space("lightgbm")
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_choices_that_python_takes_for_equal_are_kept_apart(order: int) -> None:
+    from optuna.distributions import CategoricalDistribution
+
+    from headstart.adapters.optuna.distributions import fitted, parameter_of
+
+    for choices in [(0, 1, 7), (False, True, 7), (0.0, 1.0, 7)][::order]:  # one process may tune several models
+        distribution = CategoricalDistribution(choices)
+        parameter = parameter_of(distribution)
+        assert isinstance(parameter, hs.Categorical)
+        assert [(type(choice), choice) for choice in parameter.choices] == [(type(c), c) for c in choices]
+        assert [type(fitted(choice, distribution)) for choice in choices] == [type(choice) for choice in choices]

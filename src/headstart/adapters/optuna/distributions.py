@@ -38,11 +38,13 @@ def parameter_of(distribution: BaseDistribution) -> Parameter | None:
         hash(distribution)
     except TypeError:  # choices that are lists: storages turn tuples into them
         return None
-    return _parameter_of(distribution)
+    choices = distribution.choices if isinstance(distribution, CategoricalDistribution) else ()
+    return _parameter_of(distribution, tuple(map(type, choices)))
 
 
 @lru_cache(maxsize=4096)
-def _parameter_of(distribution: BaseDistribution) -> Parameter | None:
+def _parameter_of(distribution: BaseDistribution, kinds: tuple[type, ...]) -> Parameter | None:
+    """kinds: of the choices, since [False, True] and [0, 1] are equal to Python, and to a cache, but not to us."""
     try:
         return as_space({"it": distribution})["it"]
     except HeadstartError:
