@@ -88,8 +88,9 @@ def shared(model: Model, metric: str, history: History) -> tuple[Rows, Array, Ar
 
     Losses are above 0: 1 − AUC, and 1 − R². A failed configuration has the highest loss of its task.
     """
-    rows, known = shared_rows(history), [_row_of_defaults(model, history, task.rows) for task in history]
-    if None in known or not len(rows):
+    rows = shared_rows(history)
+    known = [row for task in history if (row := _row_of_defaults(model, history, task.rows)) is not None]
+    if len(known) < len(history) or not len(rows):
         return None
     filled = [np.where(np.isnan(task.losses), np.nanmax(task.losses), task.losses) for task in history]
     tasks = list(zip(filled, history, known, strict=True))
@@ -104,9 +105,9 @@ def _row_of_defaults(model: Model, history: History, rows: Rows) -> int | None:
 
     A default of one over the number of columns differs between data sets, but all others tell which row it is.
     """
-    given = [i for i, name in enumerate(model.space) if name != model.inverse_columns]
-    default = history.space.to_values([model.default_for(1)])[0][given]
-    same = (history.V[np.ix_(rows, given)] == default) | (np.isnan(history.V[np.ix_(rows, given)]) & np.isnan(default))
+    given = np.array([name != model.inverse_columns for name in model.space])
+    default, V = history.space.to_values([model.default_for(1)])[0][given], history.V[rows][:, given]
+    same = (default == V) | (np.isnan(V) & np.isnan(default))
     found = np.flatnonzero(same.all(axis=1))
     return int(rows[found[0]]) if len(found) else None
 
