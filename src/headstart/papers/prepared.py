@@ -48,7 +48,7 @@ class Trials:
         if np.isfinite(losses).any():
             losses = np.where(np.isnan(losses), np.nanmax(losses), losses)
         moved = np.array(self.moved) if self.moved else None
-        return Told(self.table.V[self.places].reshape(-1, self.table.V.shape[1]), losses, moved=moved)
+        return Told(self.table.V[self.places].reshape(-1, self.table.V.shape[1]), losses, taken=moved)
 
     def take(self, v: Array) -> None:
         i = self.table.nearest(v, self.told)

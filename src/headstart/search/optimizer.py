@@ -7,6 +7,7 @@ can be written as JSON after any step and continued identically.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from headstart.search.arguments import candidates_of, seed_of, sorted_past, with
 from headstart.search.budget import checked_cost
 from headstart.search.ledger import Asked, Ledger
 from headstart.search.proposal import several_candidates, several_in_space
+from headstart.search.restarts import BEGINNING, own_trials
 from headstart.search.trials import BestTrial, Trial
 from headstart.space import Config, as_space
 from headstart.space.rows import unrepeated
@@ -37,6 +39,7 @@ from headstart.strategies.names import resolve_strategy
 from headstart.strategies.random import Random, stream
 from headstart.surrogates.base import Acquisition, Model, Posterior
 from headstart.surrogates.costs import CostModel, CostPosterior, PerCost, Spending, check_acquisition
+from headstart.surrogates.gaussian import Gaussian
 from headstart.surrogates.mixture import MixtureModel
 from headstart.surrogates.names import resolve_surrogate
 from headstart.transfer.models import NewTask, TaskModels
@@ -128,6 +131,8 @@ class Optimizer(BestTrial):
             self._start = repr(init) if models is not None or not isinstance(init, str) else "'random'"
         self._surrogate = repr(surrogate) if models is not None or surrogate != "auto" else "'gp'"
         self._model = resolve_surrogate(surrogate).begin(self.space, models, features=features, rng=surrogate_rng)
+        other = np.random.default_rng([self.seed, 6])
+        self._other = Gaussian(own=True).begin(self.space, None, features=None, rng=other)
         self._costs = None if self.cost is None else self._cost_model()
 
     def _cost_model(self) -> CostModel:
@@ -216,15 +221,30 @@ class Optimizer(BestTrial):
         told: as for `propose`; at least one trial has a loss, unless the surrogate can start from nothing. trial: a
         number of whoever asks, so that workers that know the same trials search in different places.
         """
-        posterior = self.posterior(told)
-        assert posterior is not None
+        mine = self._starting_over(told)
+        if mine is not None and len(mine.known) < BEGINNING:
+            rest = anywhere(self.space, (self.seed, 5))
+            return np.array(list(islice((v for v in rest if v not in mine), n))).reshape(-1, len(self.space))
+        seen, model = (told, self._model) if mine is None else (mine, self._other)
+        posterior = self._believed(model, seen)
         if self._costs is not None:
             posterior = PerCost(posterior, *self._costs_after(told, self._costs))
-        acquisition = Acquisition(self.acquisition, len(told), self.space.width)
+        acquisition = Acquisition(self.acquisition, len(seen), self.space.width)
         if self._candidates is not None:
-            return several_candidates(posterior, self._candidates, told, acquisition, n)
+            return several_candidates(posterior, self._candidates, seen, acquisition, n)
         rng = np.random.default_rng([self.seed, 3, len(told), *([] if trial is None else [trial])])
-        return several_in_space(posterior, self.space, told, acquisition, n, rng=rng)
+        return several_in_space(posterior, self.space, seen, acquisition, n, rng=rng)
+
+    def _starting_over(self, told: Told) -> Told | None:
+        """The trials of the search to which the next trial belongs, if it is one that starts over (`restarts.py`).
+
+        The first search must have left the past behind: as long as past tasks decide, they have not been tried out.
+        """
+        if not isinstance(self._model, MixtureModel) or self._candidates is not None:
+            return None
+        mine, known = own_trials(told), told.known
+        alone = mine is not None and self._model.is_alone(self.space.encode_values(known.V), moderate(known.losses))
+        return mine if alone else None
 
     @one_thread
     def posterior(self, told: Told | None = None) -> Posterior | None:
@@ -233,10 +253,11 @@ class Optimizer(BestTrial):
         told: all trials, with a loss of NaN for those that are still running; by default those of this optimiser.
         """
         told = self._told() if told is None else told
+        return self._believed(self._model, told) if len(told.known) or self._from_nothing else None
+
+    def _believed(self, model: Model, told: Told) -> Posterior:
         known = told.known
-        if not len(known) and not self._from_nothing:
-            return None
-        posterior = self._model.fit(self.space.encode_values(known.V), moderate(known.losses))
+        posterior = model.fit(self.space.encode_values(known.V), moderate(known.losses))
         for z in self.space.encode_values(told.V[np.isnan(told.losses)]):  # still running: assume the expected loss
             posterior = posterior.extend(z, float(posterior.predict(z[None])[0][0]))
         return posterior
@@ -302,6 +323,8 @@ class Optimizer(BestTrial):
         """Where the next proposal comes from, and why, in a sentence. told: as for `posterior`."""
         told = self._told() if told is None else told
         left = self.n_init - len(told)
+        if left <= 0 and self._starting_over(told) is not None:
+            return "The search no longer improves, so every second trial, such as the next, is of one that starts over."
         if left > 0 and not isinstance(self._run, AutoRun):
             return f"{left} of the first {self.n_init} trials are still to come from the start: {self._start}."
         return self._decides(told, starting=left > 0)
@@ -323,6 +346,9 @@ class Optimizer(BestTrial):
         else:
             aim = AIMS["ei" if place is not None else self.acquisition]
         per = "" if self.cost is None else f" per unit of cost ({self.cost})"
+        if place is None and (mine := self._starting_over(told)) is not None:
+            chosen = "Spread evenly over the search space" if len(mine.known) < BEGINNING else f"Chosen for {aim}{per}"
+            return f"{chosen}, by a search that starts over, since the first one no longer improves."
         return f"Chosen for {aim}{per}. {self._decides(told, starting=place is not None)}"
 
     def _decides(self, told: Told, *, starting: bool) -> str:

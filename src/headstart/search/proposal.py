@@ -49,7 +49,7 @@ def several_candidates(
     posterior: Posterior, candidates: Candidates, told: Told, acquisition: Acquisition, n: int
 ) -> Array:
     """At most n untried candidates, the best first."""
-    free = np.flatnonzero(~among(candidates.V, told.V))
+    free = np.flatnonzero(~among(candidates.V, told.gone))
     if not len(free):
         return candidates.V[:0]
     score = posterior.score(candidates.Z, acquisition)[free]
@@ -73,7 +73,7 @@ def several_in_space(
 
     def ranked(*rows: Array) -> Array:
         V = unrepeated(np.vstack(rows))
-        V = V[~among(V, told.V)]
+        V = V[~among(V, told.gone)]
         score = posterior.score(space.encode_values(V), acquisition) if len(V) else np.empty(0)
         return np.asarray(V[best_first(score)])
 

@@ -30,13 +30,14 @@ class Told:
     """The trials of the new task: configurations V (k, p) in the order of the trials, and their losses (k,).
 
     The loss is NaN if the trial failed or is still running. costs (k,): NaN where unknown; None: all are unknown.
-    moved: V of proposals off a list of candidates, in whose place a candidate was tried; they must not come again.
+    taken: V of others that must not be proposed: proposals off a list of candidates, in whose place a candidate was
+        tried, and trials of another search.
     """
 
     V: Array
     losses: Array
     costs: Array | None = None
-    moved: Array | None = None
+    taken: Array | None = None
 
     def __post_init__(self) -> None:
         if len(self.V) != len(self.losses):
@@ -51,11 +52,16 @@ class Told:
     def and_(self, v: Array, loss: float = np.nan) -> Told:
         """The same trials and one more."""
         costs = None if self.costs is None else np.append(self.costs, np.nan)
-        return Told(np.vstack([self.V, v]), np.append(self.losses, loss), costs, self.moved)
+        return Told(np.vstack([self.V, v]), np.append(self.losses, loss), costs, self.taken)
 
     def moving(self, v: Array) -> Told:
         """The same trials; for one of them, the proposal v was moved to a candidate."""
-        return replace(self, moved=v[None] if self.moved is None else np.vstack([self.moved, v]))
+        return replace(self, taken=v[None] if self.taken is None else np.vstack([self.taken, v]))
+
+    @property
+    def gone(self) -> Array:
+        """V of everything that must not be proposed again."""
+        return self.V if self.taken is None else np.vstack([self.V, self.taken])
 
     @property
     def known(self) -> Told:
@@ -68,7 +74,7 @@ class Told:
 
     @cached_property
     def _keys(self) -> set[bytes]:
-        return {*keys(self.V), *(() if self.moved is None else keys(self.moved))}
+        return set(keys(self.gone))
 
     def __len__(self) -> int:
         return len(self.losses)

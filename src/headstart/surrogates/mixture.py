@@ -108,6 +108,10 @@ class MixtureModel:
                 posterior = posterior.extend(z, float(posterior.predict(z[None])[0][0]))
         return posterior
 
+    def is_alone(self, Z: Array, losses: Array) -> bool:
+        """Whether the run's own process decides alone."""
+        return not isinstance(self.fit(Z, losses), MixturePosterior)
+
     def explain(self, Z: Array, losses: Array, names: Sequence[str]) -> str:
         """What decides the next proposal, in a sentence. names: of the tasks of the history."""
         if not len(losses):
