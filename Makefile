@@ -54,8 +54,9 @@ bench: $(VENV)/.dev
 	@for file in $(filter-out benchmarks/stress%,$(sort $(wildcard benchmarks/*.py))); do echo "== $$file"; $(PY) "$$file" || exit 1; done
 
 stress: $(VENV)/.dev
-	@for file in $(sort $(wildcard benchmarks/stress_*.py)); do echo "== $$file"; \
-	  OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 timeout 1800 $(PY) "$$file" || exit 1; done
+	@failed=; for file in $(sort $(wildcard benchmarks/stress_*.py)); do echo "== $$file"; \
+	  OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 timeout 1800 $(PY) "$$file" || failed="$$failed $$file"; done; \
+	  [ -z "$$failed" ] || { echo "something was found, or took too long:$$failed" >&2; exit 1; }
 
 audit: $(AUDIT)/.ready
 	@$(AUDIT)/bin/python tools/audit.py

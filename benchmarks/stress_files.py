@@ -14,6 +14,7 @@ import argparse
 import contextlib
 import io
 import json
+import logging
 import random
 import resource
 import shutil
@@ -361,6 +362,8 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
     optuna.logging.set_verbosity(optuna.logging.ERROR)
+    logging.getLogger("headstart").setLevel(logging.ERROR)
+    wrong = 0
     print("| files | damaged | readings | refused | read | raw exceptions | hangs | warnings | seconds |")
     print("| --- | --: | --: | --: | --: | --: | --: | --: | --: |")
     with tempfile.TemporaryDirectory() as folder:
@@ -373,10 +376,12 @@ def main() -> None:
             found = campaign(kind, good[kind], args.each, args.seed)
             raw, warned = ({t: n for t, n in found.items() if t.startswith(w)} for w in ("raw", "warning"))
             counts = [args.each, sum(found.values()), found["refused"], found["read"], sum(raw.values()), found["hang"]]
+            wrong += sum(raw.values()) + found["hang"] + sum(warned.values())
             counts += [sum(warned.values()), round(time.monotonic() - begin)]
             print(f"| {kind} | {' | '.join(map(str, counts))} |", flush=True)
             for text, n in sorted({**raw, **warned}.items()):
                 print(f"  {n} × {text}", file=sys.stderr)
+    sys.exit(bool(wrong))
 
 
 if __name__ == "__main__":

@@ -213,13 +213,16 @@ def main() -> None:
     warnings.simplefilter("ignore", ExperimentalWarning)  # of Optuna's heartbeat
     warm_up = optuna.create_study(sampler=hs.optuna.HeadstartSampler(None, n_init=2, space=SPACE))
     warm_up.optimize(lambda trial: trial.suggest_float("x", 0, 1), n_trials=4)  # loads what is imported on first use
+    wrong = 0
     print("| sampler | storage | kills | finished trials | lost | starts tried twice | never | longest choice |")
     print("| --- | --- | --: | --: | --: | --: | --: | --: |")
     for sampler, kills in (("HeadstartSampler", args.kills), ("TPESampler", args.others)):
         for kind in args.storages if kills else ():
             found = campaign(kind, kills, args.seed, ours=sampler == "HeadstartSampler")
+            wrong += (found.lost + found.twice + found.never) * (sampler == "HeadstartSampler")
             counts = f"{found.kills} | {found.finished} | {found.lost} | {found.twice} | {found.never}"
             print(f"| {sampler} | {kind} | {counts} | {found.longest:.1f} s |", flush=True)
+    sys.exit(bool(wrong))
 
 
 if __name__ == "__main__":

@@ -176,8 +176,10 @@ def main() -> None:
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     print(f"| names in | {' | '.join(COLUMNS)} |")
     print(f"| --- |{' --: |' * len(COLUMNS)}")
-    for where, row in campaign(args.rounds, args.seed).items():
+    found = campaign(args.rounds, args.seed)
+    for where, row in found.items():
         print(f"| {where} | {' | '.join(str(row[key]) for key in COLUMNS)} |")
+    sys.exit(any(row[key] for row in found.values() for key in COLUMNS[1:]))
 
 
 if __name__ == "__main__":

@@ -181,6 +181,7 @@ def main() -> None:
     args = parser.parse_args()
     print("| process | limit | seconds | processor seconds | MB | ends as it should |")
     print("| --- | --- | --: | --: | --: | --- |")
+    wrong = 0
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for key, row in rows(folder, args.tasks, args.seed, args.rows).items():
@@ -191,6 +192,8 @@ def main() -> None:
             limit = f"{row.seconds:.0f} s, {row.megabytes:.0f} MB"
             cells = f"{limit} | {seconds:.0f} | {busy:.0f} | {memory:.0f} | {'yes' if well else 'no'}"
             print(f"| {row.name} | {cells} |", flush=True)
+            wrong += not well
+    sys.exit(bool(wrong))
 
 
 if __name__ == "__main__":

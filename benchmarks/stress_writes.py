@@ -201,6 +201,7 @@ def command_campaign(kind: str, kills: int, seed: int) -> Counter[str]:
     return found
 
 
+WRONG = ("damaged", "different", "left for good", "processes left")
 COLUMNS = ("kills", "damaged", "different", "temporary files", "left for good", "processes left")
 
 
@@ -212,14 +213,18 @@ def main() -> None:
     args = parser.parse_args()
     print(f"| written | {' | '.join(COLUMNS)} |")
     print(f"| --- |{' --: |' * len(COLUMNS)}")
+    wrong = 0
     for kind in KINDS:
         for writers in (1, 2):
             found = campaign(kind, args.kills, args.seed, writers)
+            wrong += sum(int(found[key]) for key in WRONG)
             name = kind if writers == 1 else f"{kind}, by two processes"
             print(f"| {name} | {' | '.join(str(int(found[key])) for key in COLUMNS)} |", flush=True)
     for kind in COMMANDS if args.commands else ():
         found = command_campaign(kind, args.commands, args.seed)
+        wrong += sum(int(found[key]) for key in WRONG)
         print(f"| {kind} | {' | '.join(str(int(found[key])) for key in COLUMNS)} |", flush=True)
+    sys.exit(bool(wrong))
 
 
 if __name__ == "__main__":

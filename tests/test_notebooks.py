@@ -12,6 +12,7 @@ import pytest
 
 import headstart as hs
 from headstart._support.display import Picture, Series, svg
+from headstart.errors import ArgumentError
 
 optuna.logging.set_verbosity(optuna.logging.ERROR)
 EVIL = "<script>alert(1)</script> & $x^$"
@@ -82,6 +83,13 @@ def test_a_sampler_keeps_passwords_to_itself(tmp_path):
     from headstart.adapters.optuna.storages import describe
 
     assert "secret" not in describe("postgresql://me:secret@host/runs")
+
+
+def test_a_store_keeps_passwords_to_itself(tmp_path):
+    assert repr(hs.Store("postgresql://me:secret@host/runs")) == "Store('postgresql://me:***@host/runs')"
+    assert repr(hs.Store(tmp_path / "runs.db")) == f"Store({str(tmp_path / 'runs.db')!r})"
+    with pytest.raises(ArgumentError, match=r"'postgre sql://me:\*\*\*@host/runs' is not a storage URL"):
+        hs.Store("postgre sql://me:secret@host/runs")
 
 
 @pytest.mark.parametrize("kind", KINDS)

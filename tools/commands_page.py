@@ -32,7 +32,7 @@ settles are rejected:
 | 0 | success |
 | 1 | success, and the answer is no: the past runs do not help, or the start of the study did not run (`check`) |
 | 2 | bad input or a missing package, explained in one line on standard error; no command at all prints the help |
-| 130 | interrupted; `build` and `reproduce` resume when you run the same command again |
+| 130 | interrupted; `check` answers for the tasks done so far, `build` and `reproduce` resume when run again |
 | 141 | output pipe closed |
 
 `--json` prints output for programs. `--seed` makes a run reproducible. `--method` and `--methods` take the names on

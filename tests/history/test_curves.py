@@ -19,7 +19,7 @@ from sklearn.experimental import enable_halving_search_cv  # noqa: F401
 from sklearn.model_selection import HalvingGridSearchCV
 
 import headstart as hs
-from headstart.errors import ArgumentError, HistoryError
+from headstart.errors import ArgumentError, FormatError, HistoryError
 from other_tools import loss, unpacked
 
 SPACE = hs.Space({"x": hs.Float(0.0, 10.0)})
@@ -128,6 +128,33 @@ def test_steps_that_cannot_be(bad: float) -> None:
     table.loc[2, "epoch"] = bad
     with pytest.raises(HistoryError, match=r"row 2, column 'epoch': a step must be a whole number of at least 0"):
         read(table)
+
+
+@pytest.mark.parametrize("bad", [1e300, 0.5, -(2.0**60)])
+def test_a_history_file_with_steps_that_cannot_be(bad: float, tmp_path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    read().save(tmp_path / "h.parquet")
+    table = pq.read_table(tmp_path / "h.parquet")
+    steps = [bad if step == 2 else step for step in table["step"].to_pylist()]
+    place = table.column_names.index("step")
+    pq.write_table(table.set_column(place, "step", pa.array(steps, pa.float64())), tmp_path / "h.parquet")
+    with pytest.raises(FormatError, match=r"a step of a learning curve is not a whole number of at most 2\^53"):
+        hs.History.load(tmp_path / "h.parquet")
+
+
+@pytest.mark.parametrize("kind", ["memory", "journal"])
+def test_a_trial_that_reported_at_a_step_that_cannot_be(kind: str, tmp_path: Path) -> None:
+    backend = optuna.storages.journal.JournalFileBackend(str(tmp_path / "runs.log"))
+    made = study(optuna.storages.JournalStorage(backend) if kind == "journal" else None)
+    trial = made.ask({"x": FloatDistribution(0, 10)})
+    trial.report(0.5, 2**70)
+    made.tell(trial, 0.5)
+    past = made if kind == "memory" else tmp_path / "runs.log"
+    with pytest.raises(FormatError, match=r"trial 5 of the study 'one'.*step"):
+        hs.History.from_optuna(past)
+    assert len(hs.History.from_optuna(past, skip_damaged=True)["one"]) == 4
 
 
 def test_steps_do_not_go_with_skipped_rows() -> None:

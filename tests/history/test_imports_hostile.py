@@ -13,8 +13,9 @@ import pandas as pd
 import pytest
 
 import headstart as hs
-from headstart.errors import EmptyHistoryError, HeadstartError
+from headstart.errors import EmptyHistoryError, FormatError, HeadstartError
 from headstart.history import read_history
+from headstart.history.imports import ray_tune
 from headstart.history.imports.columns import columns_of, inferred_space
 from headstart.history.imports.literals import printed_dict
 from headstart.history.imports.metrics import direction_of
@@ -153,6 +154,32 @@ def test_ray_result_with_a_half_written_line(tmp_path):
     history = hs.History.from_ray(folder, value="loss")
     np.testing.assert_array_equal(history["churn"].losses, whole["churn"].losses)
     assert "1 damaged line of result files" in history.notes[1]
+
+
+@pytest.mark.parametrize("step", [2**70, -(2**70), 10**400])
+def test_ray_report_at_a_step_that_no_run_reaches(tmp_path, step):
+    folder = unpacked("ray", tmp_path)
+    whole = hs.History.from_ray(folder, value="loss")
+    path = next(path for path in sorted(folder.glob("churn/*/result.json")) if path.read_text().count("\n") == 3)
+    first, *rest = path.read_text().splitlines()
+    path.write_text("\n".join([json.dumps({**json.loads(first), "training_iteration": step}), *rest]))
+    history = hs.History.from_ray(folder, value="loss")
+    np.testing.assert_array_equal(history["churn"].losses, whole["churn"].losses)
+    assert "1 report at an impossible step" in history.notes[1]
+    assert len(history.curves.steps) == len(whole.curves.steps) - 1
+
+
+@pytest.mark.parametrize("error", [KeyError("trials"), RecursionError(), OverflowError("too large"), LookupError()])
+def test_damage_that_no_reader_thought_of_is_an_error_that_names_the_folder(tmp_path, monkeypatch, error):
+    def damaged(*_):
+        raise error
+
+    folder = unpacked("ray", tmp_path)
+    monkeypatch.setattr(ray_tune, "_trial", damaged)
+    monkeypatch.setattr(ray_tune, "_facts", damaged)
+    for read in (lambda: hs.History.from_ray(folder, value="loss"), lambda: read_history(str(folder))):
+        with pytest.raises(FormatError, match=f"{folder} is damaged, or was written by another version of the tool"):
+            read()
 
 
 def test_ray_unfinished_trials(tmp_path):

@@ -8,7 +8,7 @@ import pytest
 import headstart as hs
 from headstart._support.progress import Progress
 from headstart.history import build
-from headstart.starts import validation
+from headstart.starts import estimates, validation
 from headstart.starts.measures import expected_random
 from histories import FLAT, make
 
@@ -211,6 +211,64 @@ def test_an_estimate_of_the_time_comes_first_and_results_as_they_come(capsys, mo
     last = f"so far rbi {found.curves['rbi'][:, -1].mean():.3f}, random {found.random[:, 2].mean():.3f}"
     assert len(notes) == 4
     assert notes[-1] == {"note": last}
+
+
+def interrupted_after(monkeypatch, done):
+    """Lets the work be interrupted when so many tasks are done."""
+    left_out, calls = validation._left_out, []
+
+    def until(*args):
+        calls.append(args)
+        if len(calls) > done:
+            raise KeyboardInterrupt
+        return left_out(*args)
+
+    monkeypatch.setattr(validation, "_left_out", until)
+
+
+@pytest.mark.parametrize("progress", [False, True])
+def test_an_interruption_gives_the_results_so_far_as_those_of_a_random_sample(monkeypatch, caplog, progress):
+    history = similar(tasks=10)
+    whole = hs.evidence(history, n=3, methods=("rbi",), tasks="all")
+    assert not whole.interrupted
+    interrupted_after(monkeypatch, 4)
+    found = hs.evidence(history, n=3, methods=("rbi",), tasks="all", progress=progress)
+    assert found.interrupted
+    assert "interrupted after 4 of 10 tasks" in caplog.text
+    assert found.tasks == [name for name in history.tasks if name in found.tasks]
+    assert found.tasks != history.tasks[:4]
+    rows = [whole.tasks.index(name) for name in found.tasks]
+    np.testing.assert_array_equal(found.curves["rbi"], whole.curves["rbi"][rows])
+    np.testing.assert_array_equal(found.random, whole.random[rows])
+    assert "on 4 of 10 tasks, drawn at random, each left out in turn." in found.summary
+
+
+def test_an_interruption_before_there_is_anything_to_say_is_one(monkeypatch):
+    interrupted_after(monkeypatch, 2)
+    with pytest.raises(KeyboardInterrupt):
+        hs.evidence(similar(tasks=8), n=3, methods=("rbi",))
+
+
+def test_whether_trials_were_searched_is_asked_of_some_tasks_only(monkeypatch):
+    """Many tasks must not delay the estimate of the time."""
+    history, judged = unrelated_searches(tasks=40), []
+    judge = estimates.Judge.of.__func__
+
+    def counting(cls, *args):
+        judged.append(args)
+        return judge(cls, *args)
+
+    monkeypatch.setattr(estimates, "TASKS", 10)
+    monkeypatch.setattr(estimates.Judge, "of", classmethod(counting))
+    estimates.is_searched(history, np.random.default_rng(0))
+    assert len(judged) == 10
+
+
+def unrelated_searches(tasks):
+    """Tasks that share no configuration."""
+    rng = np.random.default_rng(0)
+    V = FLAT.sample_values(8 * tasks, rng=rng)
+    return build(FLAT, tasks=np.repeat([f"t{i:02d}" for i in range(tasks)], 8), V=V, losses=rng.random(8 * tasks))
 
 
 def test_by_default_a_small_space_is_tried_whole():

@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from headstart.starts.over_time import OverTime
     from headstart.starts.start import Start
 
+INTERRUPTED = 130  # exit code
+
 
 def learn(commands: Commands) -> None:
     parser = command(
@@ -165,17 +167,18 @@ def run_check(args: argparse.Namespace) -> int:
         jobs=args.jobs,
         time=args.time,
     )
-    begins = how_a_search_begins(history, args.seed) if found.method == "auto" else ""
+    begins = how_a_search_begins(history, args.seed) if found.method == "auto" and not found.interrupted else ""
     if args.json:
         answer = {"helps": found.helps, "summary": found.summary, "method": found.method, "outliers": found.outliers}
         answer |= {"begins": begins} if begins else {}
+        answer |= {"interrupted_after": len(found.tasks)} if found.interrupted else {}
         by_time = {} if found.time is None else {"time": found.time.table.to_dict("records")}
         print(json.dumps({**answer, "table": found.table.to_dict("records"), **by_time}))
     else:
         show_evidence(found)
         if begins:
             print(f"\n{begins}")
-    return 0 if found.helps else 1
+    return INTERRUPTED if found.interrupted else 0 if found.helps else 1
 
 
 def how_a_search_begins(history: History, seed: int) -> str:

@@ -111,7 +111,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return run(argv)
     except KeyboardInterrupt:
         fail("interrupted")
-        return 130
+        return commands.INTERRUPTED
     except BrokenPipeError:  # as in: headstart demo | head -1
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141

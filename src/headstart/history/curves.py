@@ -13,7 +13,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -25,6 +25,21 @@ from headstart._support.types import Array, Mask
 from headstart.errors import HistoryError
 
 Whole = npt.NDArray[np.int64]
+LARGEST_STEP = 2**53  # every whole number up to here is a float, too, as files keep it
+
+
+def is_step(number: float) -> bool:
+    """Whether a number can be the step of a learning curve."""
+    return abs(number) <= LARGEST_STEP and number == int(number)
+
+
+def check_steps(steps: Iterable[float]) -> None:
+    """An error if one of them cannot be the step of a learning curve."""
+    for step in steps:
+        if not is_step(step):
+            raise HistoryError(
+                f"a step of a learning curve must be a whole number of at most 2^53, but got {step!r:.30}"
+            )
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +70,8 @@ class Curves:
         if not there.any():
             return None
         points = [curve for curve in kept if curve]
+        for curve in points:
+            check_steps(curve)
         return cls(
             np.asarray(tasks, dtype=object)[there],
             np.asarray(V, dtype=float)[there],

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from headstart.history.evaluations import Evaluations
-from headstart.history.imports.runs import Runs, Wanted, check_renames, evaluations
+from headstart.history.imports.runs import Runs, Wanted, check_renames, read_runs
 
 if TYPE_CHECKING:
     from headstart.history.history import History
@@ -278,6 +278,9 @@ class ReadsOtherTools:
 
     @classmethod
     def _read(cls, read: Callable[[Any], Runs], past: Any, wanted: Wanted) -> History:
-        found = read(past)
-        check_renames(found, wanted.rename or ())
-        return cls.from_evaluations(evaluations(found, wanted))
+        def checked(past: Any) -> Runs:
+            found = read(past)
+            check_renames(found, wanted.rename or ())
+            return found
+
+        return cls.from_evaluations(read_runs(checked, past, wanted))

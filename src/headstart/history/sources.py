@@ -81,12 +81,12 @@ def read_history(name: str, how: Reading | None = None) -> History:
 
 
 def _of_another_tool(name: str, how: Reading) -> History:
-    from headstart.history.imports.runs import Wanted, evaluations
+    from headstart.history.imports.runs import Wanted, read_runs
     from headstart.history.imports.tools import tool_of
 
     tool = tool_of(name)
     assert tool is not None
-    return History.from_evaluations(evaluations(tool.read(name), Wanted.by(how)))
+    return History.from_evaluations(read_runs(tool.read, name, Wanted.by(how)))
 
 
 def check_options(how: Reading, kinds: Mapping[str, str]) -> None:

@@ -31,7 +31,7 @@ class Recorder(Protocol):
     def close(self) -> None: ...
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Store:
     """Past runs in one place, to which every finished trial is added. It may be empty or not exist yet.
 
@@ -48,6 +48,9 @@ class Store:
             raise ArgumentError(f"a store is the path of a file or a storage URL, but got {where!r}")
         object.__setattr__(self, "where", os.fspath(where))
         _adapter().check_store(self.where)
+
+    def __repr__(self) -> str:
+        return f"Store({_adapter().hidden(self.where)!r})"  # a URL may hold a password
 
     def history(
         self, space: Mapping[str, Any] | None = None, how: Reading | None = None, attributes: Mapping[str, Any] = {}

@@ -78,6 +78,8 @@ def content(
     """Everything that the page about a history shows."""
     methods = tuple(dict.fromkeys([method, *METHODS]))
     found = evidence(history, n=n, methods=methods, seed=seed, tasks=tasks, jobs=jobs, progress=progress)
+    if found.interrupted:
+        raise KeyboardInterrupt  # no page, rather than one that looks like the whole answer
     start = learn(history, n=found.n, method=method, seed=seed)
     rng = np.random.default_rng([seed, 7])
     shown = history.only(_some(found.tasks, MOST_TASKS, rng))

@@ -22,6 +22,7 @@ from headstart.surrogates.forest import Forest
 DRAWS = 512  # configurations that stand for the whole space
 OWN = 0.5  # share of configurations that only one task has tried, above which the trials may come from searches
 CROWDED = 0.1  # by how much trials of searches are better than the whole space, in units of a task's range; a guess
+TASKS = 60  # tasks of a longer history that tell whether trials were chosen by searches
 MOST = 200  # trials of random search that the estimate looks at
 
 
@@ -51,5 +52,9 @@ def is_searched(history: History, rng: np.random.Generator) -> bool:
     tried = np.bincount(np.concatenate([task.rows for task in history]), minlength=len(history.V))
     if (tried == 1).mean() <= OWN:
         return False
-    gaps = [float(Judge.of(history, task, rng).drawn.mean() - task.scaled().mean()) for task in history]
+    names = history.tasks
+    if len(names) > TASKS:
+        names = [names[i] for i in np.sort(rng.choice(len(names), TASKS, replace=False))]
+    tasks = [history[name] for name in names]
+    gaps = [float(Judge.of(history, task, rng).drawn.mean() - task.scaled().mean()) for task in tasks]
     return float(np.mean(gaps)) > CROWDED

@@ -31,6 +31,7 @@ class Evidence:
     estimated: whether all of them are estimates, because the trials of the tasks were chosen by searches.
     of: how many tasks the history has, of which `tasks` are a random sample; 0 if they are all.
     time: the same over time, if it was asked for.
+    interrupted: whether Ctrl-C ended the work early, with the tasks that were done by then.
     """
 
     tasks: list[str]
@@ -40,6 +41,7 @@ class Evidence:
     estimated: bool = False
     of: int = 0
     time: OverTime | None = None
+    interrupted: bool = False
 
     @property
     def n(self) -> int:

@@ -6,6 +6,8 @@ their place (`starts/estimates.py`).
 
 A history of thousands of tasks is represented by a random sample of its tasks, since the time grows with the square of
 their number. A start learned from the whole history has more to learn from, so the sample understates it, if anything.
+
+Tasks are left out in a random order. So the results so far, and those until an interruption, are of a random sample.
 """
 
 from __future__ import annotations
@@ -13,13 +15,15 @@ from __future__ import annotations
 import math
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from itertools import chain
 from typing import Any, TypeAlias
 from zlib import crc32
 
 import numpy as np
 
 from headstart._support.arguments import whole
+from headstart._support.log import log
 from headstart._support.processes import Child, parallel
 from headstart._support.progress import Progress, clock
 from headstart._support.threads import one_thread
@@ -38,6 +42,7 @@ from headstart.strategies.candidates import Candidates
 from headstart.strategies.names import resolve_strategy, strategy_name
 from headstart.transfer.models import TaskModels
 
+LEAST = 3  # tasks that say something: one left out, and two to learn from
 MANY = 60  # a history of at most so many tasks is used whole
 SAMPLE = 24  # tasks that stand for a longer history: less than a minute of work
 N = 10  # configurations of a start, if the space has as many
@@ -64,13 +69,14 @@ def evidence(
     has). tasks: how many tasks to use, drawn at random, or "all" (default: all of up to 60, 24 of more). jobs: tasks to
     run in parallel, with any backend of joblib. progress: whether to show an estimate of the time and a progress bar;
     None shows them on a terminal only. Methods that need meta-features get those of the left-out task. time: also
-    compare over time, for which the history must have costs.
+    compare over time, for which the history must have costs. Ctrl-C ends the work with the results so far, if they are
+    of at least 3 tasks.
     """
     history = required(past_runs(history, space, rename=rename, fill=fill))
     seed = whole("seed", seed, 0)
     n = int(min(N, history.space.size)) if n is None else number_of(n, history.space)
     methods = [methods] if isinstance(methods, str) else methods
-    if len(history) < 3:
+    if len(history) < LEAST:
         raise ArgumentError(
             f"leaving one task out needs at least 3 tasks, but the history has {len(history)}",
             "add runs on other data sets (learning a start without this check needs only one)",
@@ -83,18 +89,37 @@ def evidence(
     if time and searched:
         raise HistoryError("the trials of these tasks were chosen by searches, so they cannot be compared over time")
     by_time = over_time(history, seed, jobs=jobs) if time else None
-    work = _all_left_out(history, n, tuple(methods), seed, searched, jobs)
+    order = np.random.default_rng([seed, 4]).permutation(len(history))
+    work = _all_left_out(history, [history.tasks[i] for i in order], n, tuple(methods), seed, searched, jobs)
     shown = sys.stderr.isatty() if progress is None else progress
-    results = _shown(work, names[0], len(history), total, jobs) if shown else list(work)
+    found, interrupted = _collected(_shown(work, names[0], len(history), total, jobs) if shown else work, len(history))
+    done = np.argsort(order[: len(found)])  # back to the order of the history
+    results = [found[i] for i in done]
     return Evidence(
-        history.tasks,
+        [history.tasks[i] for i in np.sort(order[: len(found)])],
         {name: np.array([curves[i] for curves, _ in results]) for i, name in enumerate(names)},
         np.array([random for _, random in results]),
         seed,
         searched,
-        total if total > len(history) else 0,
+        total if total > len(found) else 0,
         by_time,
+        interrupted,
     )
+
+
+def _collected(work: Results, tasks: int) -> tuple[list[Result], bool]:
+    """All results, and whether an interruption ended the work before all of them were there."""
+    found: list[Result] = []
+    try:
+        for result in work:
+            found.append(result)  # noqa: PERF402  (what is there outlasts an interruption)
+    except KeyboardInterrupt:
+        work.close()
+        if len(found) < LEAST:
+            raise
+        log.warning("interrupted after %d of %s", len(found), counted(tasks, "task"))
+        return found, True
+    return found, False
 
 
 def _sampled(history: History, tasks: int | str | None, seed: int) -> History:
@@ -113,15 +138,17 @@ def _sampled(history: History, tasks: int | str | None, seed: int) -> History:
 Result: TypeAlias = tuple[list[Array], Array]
 """The curves of all methods on one task, and that of random search."""
 
+Results: TypeAlias = Generator[Result, None, None]
+
 
 def _all_left_out(
-    history: History, n: int, methods: tuple[Any, ...], seed: int, searched: bool, jobs: int
-) -> Iterator[Result]:
-    """The results in the order of the tasks. The first one is computed here, so that its time can be taken."""
+    history: History, order: Sequence[str], n: int, methods: tuple[Any, ...], seed: int, searched: bool, jobs: int
+) -> Results:
+    """The results in the given order of tasks. The first one is computed here, so that its time can be taken."""
     from joblib import delayed
     from joblib.parallel import get_active_backend
 
-    first, *rest = history.tasks
+    first, *rest = order
     yield _left_out(history, first, n, methods, seed, searched)
     # One result at a time, for the progress bar; some backends, such as Ray's, can only return whole lists.
     how = "generator" if get_active_backend()[0].supports_return_generator else "list"
@@ -130,22 +157,21 @@ def _all_left_out(
     )
 
 
-def _shown(work: Iterator[Result], method: str, tasks: int, total: int, jobs: int) -> list[Result]:
-    """All results, with an estimate of the time before the long part begins and the averages so far."""
+def _shown(work: Results, method: str, tasks: int, total: int, jobs: int) -> Results:
+    """The results, with an estimate of the time before the long part begins and the averages so far."""
     from joblib import effective_n_jobs
 
-    begin = time.monotonic()
-    results = [next(work)]
+    begin, ends = time.monotonic(), []
+    first = next(work)
     seconds = (time.monotonic() - begin) * (1 + (tasks - 1) / effective_n_jobs(jobs))
-    what = counted(tasks, "task") if tasks == total else f"{tasks} of {total:,} tasks"
+    what = counted(tasks, "task") if tasks == total else f"{tasks:,} of {total:,} tasks"
     print(f"leaving out {what} in turn, about {clock(math.ceil(seconds))}", file=sys.stderr)
     with Progress(tasks, "leaving out tasks") as progress:
-        progress.advance()
-        for result in work:
-            results.append(result)
-            mine, random = np.mean([(curves[0][-1], drawn[len(curves[0]) - 1]) for curves, drawn in results], axis=0)
-            progress.advance(note=f"so far {method} {mine:.3f}, random {random:.3f}")
-    return results
+        for curves, random in chain([first], work):
+            ends.append((curves[0][-1], random[len(curves[0]) - 1]))
+            mine, drawn = np.mean(ends, axis=0)
+            progress.advance(note=f"so far {method} {mine:.3f}, random {drawn:.3f}")
+            yield curves, random
 
 
 @one_thread

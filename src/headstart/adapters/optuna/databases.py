@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -128,5 +129,5 @@ def hidden(url: str) -> str:
     """A URL without its password."""
     try:
         return sqlalchemy.engine.make_url(url).render_as_string(hide_password=True)
-    except sqlalchemy.exc.ArgumentError:
-        return url
+    except sqlalchemy.exc.ArgumentError:  # not a URL, but it may have been meant as one
+        return re.sub(r"(://[^:/@]*:).*@", r"\1***@", url)

@@ -146,7 +146,7 @@ def _open_url(where: str) -> BaseStorage:
         url = sqlalchemy.engine.make_url(where)
         scheme = url.get_backend_name()
     except sqlalchemy.exc.ArgumentError:
-        raise ArgumentError(f"{where!r} is not a storage URL such as sqlite:///runs.db") from None
+        raise ArgumentError(f"{hidden(where)!r} is not a storage URL such as sqlite:///runs.db") from None
     if scheme not in SCHEMES:
         hint = closest(scheme, SCHEMES) or f"; use {', '.join(SCHEMES)}"
         raise ArgumentError(f"{hidden(where)} has the unknown scheme {scheme!r}{hint}")

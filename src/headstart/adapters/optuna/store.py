@@ -97,7 +97,7 @@ def _url(where: str) -> sqlalchemy.engine.URL:
     try:
         return sqlalchemy.engine.make_url(where)
     except sqlalchemy.exc.ArgumentError:
-        raise ArgumentError(f"{where!r} is not a storage URL such as sqlite:///runs.db") from None
+        raise ArgumentError(f"{hidden(where)!r} is not a storage URL such as sqlite:///runs.db") from None
 
 
 # -- reading ---------------------------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 from headstart._support.direction import turned
 from headstart.adapters.optuna.damage import Damage
+from headstart.history.curves import check_steps, is_step
 from headstart.space import Config
 
 # -- one trial -----------------------------------------------------------------------------------------------
@@ -44,6 +45,7 @@ def seconds_of(trial: FrozenTrial) -> float:
 def curve_of(trial: FrozenTrial, direction: str) -> dict[int, float]:
     """The finite values that a trial reported, as losses by step."""
     reports = trial.intermediate_values
+    check_steps(reports)
     return {step: turned(value, direction) for step, value in sorted(reports.items()) if math.isfinite(value)}
 
 
@@ -230,8 +232,13 @@ def _from_database(
             if trial in found and not _add_parameter(found[trial], fields, (study_name, numbers[trial]), damage):
                 del found[trial]
         for trial, step, value, kind in rows(_REPORTS):
-            if trial in found and kind == "FINITE" and isinstance(step, int) and isinstance(value, (int, float)):
+            if trial not in found or kind != "FINITE":
+                continue
+            if isinstance(step, int) and isinstance(value, (int, float)) and is_step(step):
                 found[trial].curve[step] = turned(float(value), direction)
+            else:
+                damage.trial(study_name, numbers[trial], ValueError(f"it reported {value!r:.50} at step {step!r:.50}"))
+                del found[trial]
     return list(found.values())
 
 

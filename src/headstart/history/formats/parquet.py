@@ -29,7 +29,7 @@ from headstart._support.files import existing, replacing, understanding
 from headstart._support.types import Array
 from headstart._support.wording import closest
 from headstart.errors import FormatError, HistoryError
-from headstart.history.curves import Curves
+from headstart.history.curves import LARGEST_STEP, Curves
 from headstart.history.evaluations import Evaluations, turned_by_task
 from headstart.history.formats.frames import MOST, result_columns
 from headstart.space import Categorical, Int, Space
@@ -157,6 +157,8 @@ def _read_curves(table: pa.Table, header: dict[str, Any], space: Space) -> Curve
     steps, run, ended = (_floats(table, name) for name in _CURVES)
     if not np.isfinite([steps, run, ended]).all():
         raise FormatError("a step of a learning curve has no number, run or end")
+    if ((np.abs(steps) > LARGEST_STEP) | (steps != np.rint(steps))).any():
+        raise FormatError("a step of a learning curve is not a whole number of at most 2^53")
     order = np.lexsort((steps, run))
     _, first, of = np.unique(run[order], return_index=True, return_inverse=True)
     chosen = order[first]

@@ -19,7 +19,7 @@ from typing import Any
 from headstart._support.direction import checked_direction, turned
 from headstart._support.wording import closest, some
 from headstart.errors import ArgumentError, EmptyHistoryError, FormatError, HeadstartError, HistoryError
-from headstart.history.curves import Curves
+from headstart.history.curves import Curves, is_step
 from headstart.history.evaluations import Evaluations
 from headstart.history.imports.columns import columns_of, inferred_space
 from headstart.history.imports.metrics import choose
@@ -180,10 +180,25 @@ def folders(root: Path, is_one: Callable[[Path], bool], depth: int = 1) -> list[
 # -- from runs to evaluations ----------------------------------------------------------------------------------
 
 
+def read_runs(read: Callable[[Any], Runs], past: Any, wanted: Wanted) -> Evaluations:
+    """What a reader finds, as `History` takes it. Whatever goes wrong with the content is one error that names it.
+
+    Readers say themselves what they can say better; this is for the damage that none of them has thought of.
+    """
+    try:
+        return evaluations(read(past), wanted)
+    except (HeadstartError, OSError):
+        raise
+    except Exception as error:
+        name = str(past) if isinstance(past, (str, os.PathLike)) else f"this {type(past).__name__}"
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise FormatError(f"{name} is damaged, or was written by another version of the tool: {reason:.300}") from error
+
+
 def evaluations(found: Runs, wanted: Wanted) -> Evaluations:
     """The runs as `History` takes them."""
     left_out = Counter(found.left_out)
-    found = _renamed(found, wanted.rename or {})
+    found = _with_steps(_renamed(found, wanted.rename or {}), left_out)
     space = found.space if wanted.space is None else as_space(wanted.space)
     found = _sorted_out(found, wanted.value, space or ())
     runs = list(found.runs) if wanted.task is None else _with_task(found, wanted.task, left_out)
@@ -232,6 +247,18 @@ def _curves(read: Evaluations, runs: Sequence[Run], metric: str) -> Curves | Non
     ]
     several = any(len(report) > 1 for report in reports)  # a single value is no curve
     return Curves.of(read.tasks.tolist(), read.V, ended, reports) if several else None
+
+
+def _with_steps(found: Runs, left_out: Counter[str]) -> Runs:
+    """The same runs without what was reported at numbers that no step can have, such as damaged ones."""
+
+    def kept(run: Run) -> Run:
+        impossible = {step for curve in run.curves.values() for step in curve if not is_step(step)}
+        left_out["report{s} at an impossible step"] += len(impossible)
+        curves = {name: {s: y for s, y in curve.items() if s not in impossible} for name, curve in run.curves.items()}
+        return replace(run, curves=curves) if impossible else run
+
+    return replace(found, runs=[kept(run) for run in found.runs])
 
 
 def _table_read(table: Mapping[str, Any], how: Reading, source: str, notes: Sequence[str]) -> Evaluations:
