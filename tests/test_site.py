@@ -88,6 +88,8 @@ if (wide > 1000)  // on a desk nobody has to scroll code sideways
 for (const e of document.querySelectorAll("article .doc-signature"))
   if (/[(,]\\s*_\\w+/.test(e.textContent))
     found.push(`a signature shows a private argument: ${e.textContent.slice(0, 40)}`);
+for (const e of document.querySelectorAll("article p.doc-class-bases code"))
+  if (e.textContent.startsWith("_")) found.push(`a private base class: ${e.textContent}`);
 if (document.documentElement.scrollWidth > wide + 1) found.push("the page is wider than the screen");
 return found;
 """

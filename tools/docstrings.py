@@ -1,7 +1,7 @@
 """Docstrings as Markdown, for the reference of the site: examples become code, lists of arguments become lists.
 
 `Markdown` is the extension of mkdocstrings that `mkdocs.yml` names. It also drops private fields from the signatures
-of dataclasses, so `mkdocs.yml` names it after the extension that makes these signatures.
+of dataclasses, and private base classes, so `mkdocs.yml` names it after the extension that makes these signatures.
 """
 
 from __future__ import annotations
@@ -69,14 +69,16 @@ class Markdown(Extension):  # type: ignore[misc]
 
 
     def on_package(self, *, pkg: Any, **others: Any) -> None:
-        _hide_private_fields(pkg)
+        _hide_private(pkg)
 
 
-def _hide_private_fields(obj: Any) -> None:
-    """Nobody passes them: they hold state between calls."""
+def _hide_private(obj: Any) -> None:
+    """Fields that hold state between calls, which nobody passes, and base classes."""
     for member in obj.members.values():
         if not member.is_alias and (member.is_module or member.is_class):
-            _hide_private_fields(member)
+            _hide_private(member)
+    if obj.is_class:
+        obj.bases = [base for base in obj.bases if not str(base).rpartition(".")[2].startswith("_")]
     if obj.is_class and "__init__" in obj.members and "dataclass" in obj.labels:
         made = obj.members["__init__"]
         for name in [one.name for one in made.parameters if one.name.startswith("_")]:
