@@ -67,7 +67,6 @@ class Markdown(Extension):  # type: ignore[misc]
             summary, gap, rest = obj.docstring.value.partition("\n\n")
             obj.docstring.value = with_arguments(summary, _names(obj)) + gap + as_markdown(rest)
 
-
     def on_package(self, *, pkg: Any, **others: Any) -> None:
         _hide_private(pkg)
 

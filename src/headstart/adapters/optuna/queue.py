@@ -202,7 +202,8 @@ class Account:
         """The summary in one paragraph."""
         states = [entry.state for entry in self.tried]
         parts = [f"{states.count(state)} {state}" for state in dict.fromkeys(states) if state != "complete"]
-        text = f"{self.ran} of {self.planned} configurations of the start ran" + (f" ({', '.join(parts)})" if parts else "")
+        text = f"{self.ran} of {self.planned} configurations of the start ran"
+        text += f" ({', '.join(parts)})" if parts else ""
         first = self.best_start
         if first is None or self.best is None:
             return text + "; none has a result."
