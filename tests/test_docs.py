@@ -82,7 +82,9 @@ def test_code_runs(page: Path, tmp_path: Path) -> None:
         assert words in done.stdout
 
 
-PRINTED = {"docs/optuna.md": ["10 of 10 learned starts ran", "5 of 5 configurations of the start are queued"]}
+PRINTED = {
+    "docs/optuna.md": ["10 of 10 configurations of the start ran", "5 of 5 configurations of the start are queued"]
+}
 
 # Workers of some backends import the main script, so importing it must do nothing.
 RUNNER = """

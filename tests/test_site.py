@@ -81,6 +81,15 @@ for (const e of document.querySelectorAll("article :is(h1, h2, h3, p, li, td, th
   if ((Math.max(a, b) + .05) / (Math.min(a, b) + .05) < 3)
     found.push(`${e.tagName} is hard to see: ${e.textContent.slice(0, 40)}`);
 }
+if (wide > 1000)  // on a desk nobody has to scroll code sideways
+  for (const e of document.querySelectorAll("article pre > code"))
+    if (e.clientWidth && e.scrollWidth > e.clientWidth + 1)
+      found.push(`code is wider than its block: ${e.textContent.slice(0, 40)}`);
+for (const e of document.querySelectorAll("article .doc-signature"))
+  if (/[(,]\\s*_\\w+/.test(e.textContent))
+    found.push(`a signature shows a private argument: ${e.textContent.slice(0, 40)}`);
+for (const e of document.querySelectorAll("article p.doc-class-bases code"))
+  if (e.textContent.startsWith("_")) found.push(`a private base class: ${e.textContent}`);
 if (document.documentElement.scrollWidth > wide + 1) found.push("the page is wider than the screen");
 return found;
 """

@@ -1,6 +1,7 @@
 """Docstrings as Markdown, for the reference of the site: examples become code, lists of arguments become lists.
 
-`Markdown` is the extension of mkdocstrings that `mkdocs.yml` names.
+`Markdown` is the extension of mkdocstrings that `mkdocs.yml` names. It also drops private fields from the signatures
+of dataclasses, and private base classes, so `mkdocs.yml` names it after the extension that makes these signatures.
 """
 
 from __future__ import annotations
@@ -65,6 +66,22 @@ class Markdown(Extension):  # type: ignore[misc]
         if obj.docstring:
             summary, gap, rest = obj.docstring.value.partition("\n\n")
             obj.docstring.value = with_arguments(summary, _names(obj)) + gap + as_markdown(rest)
+
+    def on_package(self, *, pkg: Any, **others: Any) -> None:
+        _hide_private(pkg)
+
+
+def _hide_private(obj: Any) -> None:
+    """Fields that hold state between calls, which nobody passes, and base classes."""
+    for member in obj.members.values():
+        if not member.is_alias and (member.is_module or member.is_class):
+            _hide_private(member)
+    if obj.is_class:
+        obj.bases = [base for base in obj.bases if not str(base).rpartition(".")[2].startswith("_")]
+    if obj.is_class and "__init__" in obj.members and "dataclass" in obj.labels:
+        made = obj.members["__init__"]
+        for name in [one.name for one in made.parameters if one.name.startswith("_")]:
+            del made.parameters[name]
 
 
 def _names(obj: Any) -> set[str]:

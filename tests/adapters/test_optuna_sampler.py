@@ -529,7 +529,7 @@ def test_the_account_of_a_start_that_did_not_all_run() -> None:
     found = hs.optuna.account(study)
     assert (found.planned, found.ran) == (4, 3)
     assert [entry.state for entry in found.tried] == ["complete", "failed", "complete"]
-    assert "3 of 4 learned starts ran (1 failed)" in str(found)
+    assert "3 of 4 configurations of the start ran (1 failed)" in str(found)
 
 
 def test_check_reports_how_much_of_the_start_ran(tmp_path: Path) -> None:
@@ -538,7 +538,7 @@ def test_check_reports_how_much_of_the_start_ran(tmp_path: Path) -> None:
         run(START, n_init=None, trials=trials, study={"storage": url, "study_name": name})
     whole = headstart("check", "sqlite:///runs.db", "whole", cwd=tmp_path)
     assert (whole.returncode, whole.stderr) == (0, "")
-    assert "4 of 4 learned starts ran" in whole.stdout
+    assert "4 of 4 configurations of the start ran" in whole.stdout
     part = headstart("check", "runs.db", "part", "--json", cwd=tmp_path)
     assert part.returncode == 1
     assert '"ran": 2' in part.stdout

@@ -113,7 +113,7 @@ def test_studies_without_results_or_start(tmp_path):
 def test_the_command(storage, tmp_path):
     done = headstart("report", storage, "minimize", "-o", "study.html", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "3 of 3 learned starts ran" in done.stdout
+    assert "3 of 3 configurations of the start ran" in done.stdout
     assert "The page is in study.html" in done.stdout
     assert "minimize · headstart" in (tmp_path / "study.html").read_text(encoding="utf-8")
     told = headstart("report", storage, "minimize", "-o", "study.html", "--json", cwd=tmp_path)

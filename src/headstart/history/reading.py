@@ -16,10 +16,10 @@ class Reading:
 
     task, value, cost, count: the columns of a table that hold the name of the task, the result, its cost, and the
     number of evaluations that the result is the mean of. ignore: columns that are neither one of these nor a parameter.
-    space: a search space, or the path of a JSON file that holds one; None infers it from the runs. direction: None is
-    inferred from the name of the value's column, and that of each study for Optuna. studies: names or patterns of
-    Optuna studies. rename: new names of parameters, old name → new name. fill: values for parameters that some of the
-    runs lack. skip_bad_rows: leave out the rows of a table that cannot be used, instead of an error that lists them.
+    space: a search space, or the path of a JSON file that holds one; None infers it from the runs. direction: None
+    infers it from the name of the value's column; each Optuna study has its own. studies: names or patterns of Optuna
+    studies. rename: new names of parameters, old name → new name. fill: values for parameters that some of the runs
+    lack. skip_bad_rows: leave out the rows of a table that cannot be used, instead of an error that lists them.
     skip_damaged: leave out studies and trials of Optuna that cannot be read. step: the column of a table that holds the
     step of a learning curve.
     """

@@ -3,7 +3,8 @@
 The only module that imports matplotlib. A figure is drawn inside a `with` block and written when the block ends:
 
     with canvas("out/figure1", columns=2) as (left, right):
-        curves(left, [Curve("LI", x, mean, error)], title="SVM", x="trials", y="ADTM")
+        lines = [Curve("LI", x, mean, error)]
+        curves(left, lines, title="SVM", x="trials", y="ADTM")
 
 The axes are plain matplotlib axes, so anything else can be drawn on them too.
 """

@@ -123,7 +123,9 @@ def minimize(
     been tried, and on Ctrl-C; the result then holds all trials so far.
 
     >>> space = Space({"x": Float(-5, 5)})
-    >>> result = minimize(lambda config: (config["x"] - 1) ** 2, space, n_trials=20)
+    >>> def objective(config):
+    ...     return (config["x"] - 1) ** 2
+    >>> result = minimize(objective, space, n_trials=20)
     >>> result.best_config
     """
     limit = Limit.of(n_trials, checked_seconds(cost, budget), TRIALS)

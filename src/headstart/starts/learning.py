@@ -46,7 +46,7 @@ def learn(
         frame, a Store, or a list of these.
     method: the name of a strategy, or a strategy object. Adaptive methods propose as if no results came in.
     features: the new task's meta-features, for methods that use them.
-    space: the search space of the new task, if it is another one than theirs.
+    space: the search space of the new task, if it differs from theirs.
     rename, fill: for the conversion to it, as for `reconcile`.
     estimate: whether to estimate `Start.expected` on tasks that are left out. It takes several times as long as
         learning alone.

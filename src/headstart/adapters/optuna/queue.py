@@ -202,7 +202,8 @@ class Account:
         """The summary in one paragraph."""
         states = [entry.state for entry in self.tried]
         parts = [f"{states.count(state)} {state}" for state in dict.fromkeys(states) if state != "complete"]
-        text = f"{self.ran} of {self.planned} learned starts ran" + (f" ({', '.join(parts)})" if parts else "")
+        text = f"{self.ran} of {self.planned} configurations of the start ran"
+        text += f" ({', '.join(parts)})" if parts else ""
         first = self.best_start
         if first is None or self.best is None:
             return text + "; none has a result."
@@ -272,8 +273,9 @@ def _trials_of_start(trials: Sequence[FrozenTrial]) -> dict[int, FrozenTrial]:
 
 
 def account_of(where: str, name: str, *, skip_damaged: bool = False) -> Account:
-    """The account of a study in a storage; where: the storage's URL or file, name: the study's name.
+    """The account of a study in a storage.
 
+    where: the storage's URL or file. name: the study's name.
     skip_damaged: leave out trials that cannot be read, and count them.
     """
     damage = Damage(hidden(where), skip_damaged)

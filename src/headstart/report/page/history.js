@@ -353,7 +353,9 @@ const drawParameters = () => {
 };
 
 const drawNotes = () => {
-  const box = section("Notes on the data", ""), list = (title, lines) => {
+  const box = section("Notes on the data", "");
+  box.classList.add("notes");
+  const list = (title, lines) => {
     element("h3", title, box);
     const made = element("ul", undefined, box, "plain");
     lines.forEach(text => element("li", text, made));
