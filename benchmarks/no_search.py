@@ -1,6 +1,6 @@
 """One configuration without a search, on the library's histories, each data set left out in turn.
 
-    python benchmarks/no_search.py [--sweep]
+    python benchmarks/no_search.py [--sweep | --readme | --write]
 
 For every history whose tasks measured the estimator's defaults, and each of its metrics: on which share of the data
 sets the chosen configuration beats the defaults (a tie counts half), and the geometric mean of its loss divided by
@@ -9,23 +9,30 @@ theirs. Only configurations that all data sets measured can be chosen, so that e
 average: the best configuration on average over the other data sets, by normal scores. wins: the one that beats the
 defaults most often. ours: the rule of `library/unsearched.py`, without and with meta-features; the latter is what
 ships. --sweep prints what each of its constants is worth, and how the histories fare with the value that is best on all
-others.
+others. --readme prints the README's table, by the log loss (the error rate for support vector machines) or the RMSE, and
+--write updates it there.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 import headstart as hs
 from headstart.library import unsearched
-from headstart.library.models import MODELS
+from headstart.library.models import CLASSIFICATION, MODELS, Model
 from headstart.transfer.ranks import normal_scores
 
 SWEEPS = {"GAIN": (0.0, 0.25, 0.5, 1.0, 2.0, 4.0), "NEAREST": (3, 5, 10, 20), "MOST": (0.5, 1.0, 2.0, 4.0)}
+
+
+README = Path(__file__).resolve().parents[1] / "README.md"
+PLACE = re.compile(r"(?<=<!-- models: begin -->\n).*(?=<!-- models: end -->)", re.DOTALL)
 
 
 class Case(NamedTuple):
@@ -37,15 +44,17 @@ class Case(NamedTuple):
     M: np.ndarray
 
 
-def cases() -> list[Case]:
+def models() -> list[Model]:
+    """The models whose histories ship."""
+    return [model for name, model in MODELS.items() if name in hs.library.names()]
+
+
+def cases(wanted: Iterable[tuple[Model, str]]) -> list[Case]:
     found = []
-    for name in hs.library.names():
-        if name not in MODELS:
-            continue
-        for metric in hs.library.metrics(name):
-            history = hs.library.load(name, metric)
-            if (measured := unsearched.shared(MODELS[name], metric, history)) is not None:
-                found.append(Case(f"{name}, {metric}", *measured[1:], history.feature_matrix()))
+    for model, metric in wanted:
+        history = hs.library.load(model.name, metric)
+        if (measured := unsearched.shared(model, metric, history)) is not None:
+            found.append(Case(f"{model.name}, {metric}", *measured[1:], history.feature_matrix()))
     return found
 
 
@@ -108,10 +117,10 @@ def sweep(all_cases: list[Case]) -> None:
             found[value] = [rules(case, "ours, features")["ours, features"] for case in all_cases]
         setattr(unsearched, constant, kept)
         print(f"\n{constant} ({kept} here): " + ", ".join(f"{v}: {cell(over_all(found[v]))}" for v in values))
-        models = [case.name.partition(",")[0] for case in all_cases]
+        histories = [case.name.partition(",")[0] for case in all_cases]
         chosen = []
-        for i, model in enumerate(models):  # all metrics of the model's history are left out
-            others = [j for j, other in enumerate(models) if other != model]
+        for i, name in enumerate(histories):  # all metrics of the model's history are left out
+            others = [j for j, other in enumerate(histories) if other != name]
             best = max(values, key=lambda v, others=others: total([found[v][j] for j in others]))
             chosen.append(found[best][i])
         print(f"chosen on the other histories: {cell(over_all(chosen))}")
@@ -123,11 +132,34 @@ def total(found: list[tuple[float, float]]) -> float:
     return share - float(np.log(ratio))
 
 
+def usual(model: Model) -> str:
+    """The metric in which the README shows a model."""
+    if model.kind != CLASSIFICATION:
+        return "rmse"
+    return "error" if model.name.startswith("svm") else "log_loss"
+
+
+def readme() -> str:
+    rows = [["model", "data sets", "better than its defaults on", "loss, relative to them"], ["---", *["--:"] * 3]]
+    for model in models():
+        (case,) = cases([(model, usual(model))])
+        share, ratio = rules(case, "ours, features")["ours, features"]
+        rows.append([f"`{model.class_name}`", str(len(case.defaults)), f"{share:.0%}", f"{ratio:.2f}"])
+    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sweep", action="store_true")
+    parser.add_argument("--readme", action="store_true")
+    parser.add_argument("--write", action="store_true")
     args = parser.parse_args()
-    found = cases()
+    if args.readme or args.write:
+        print(text := readme(), end="")
+        if args.write:
+            README.write_text(PLACE.sub(text, README.read_text(encoding="utf-8")), encoding="utf-8")
+        return
+    found = cases((model, metric) for model in models() for metric in model.metrics)
     table(found)
     if args.sweep:
         sweep(found)

@@ -99,11 +99,15 @@ if __name__ == "__main__":
 """
 
 
-def test_the_evidence_table_of_the_readme_is_the_generated_one() -> None:
-    script = ROOT / "benchmarks" / "trials_saved.py"
-    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
+@pytest.mark.parametrize(
+    ("place", "command"), [("evidence", ["trials_saved.py"]), ("models", ["no_search.py", "--readme"])]
+)
+def test_the_tables_of_the_readme_are_the_generated_ones(place: str, command: list[str]) -> None:
+    script, *options = command
+    program = [sys.executable, ROOT / "benchmarks" / script, *options]
+    done = subprocess.run(program, capture_output=True, text=True, check=True)
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert text.split("<!-- evidence: begin -->\n")[1].split("<!-- evidence: end -->")[0] == done.stdout
+    assert text.split(f"<!-- {place}: begin -->\n")[1].split(f"<!-- {place}: end -->")[0] == done.stdout
 
 
 def test_the_readme_and_the_home_page_say_what_the_demo_found() -> None:
