@@ -9,8 +9,8 @@ theirs. Only configurations that all data sets measured can be chosen, so that e
 average: the best configuration on average over the other data sets, by normal scores. wins: the one that beats the
 defaults most often. ours: the rule of `library/unsearched.py`, without and with meta-features; the latter is what
 ships. --sweep prints what each of its constants is worth, and how the histories fare with the value that is best on all
-others. --readme prints the README's table, by the log loss (the error rate for support vector machines) or the RMSE, and
---write updates it there.
+others. --readme prints the README's table, by the log loss (the error rate for support vector machines) or the RMSE;
+--write also updates it there.
 """
 
 from __future__ import annotations
