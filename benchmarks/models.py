@@ -125,7 +125,7 @@ def search(key: str, *, metric: str | None) -> list[Losses]:
     if method == "FLAML":
         return [] if (config := problem.by_flaml) is None else [problem(config)]
     if method == "no search":
-        return [problem(best_for(name, metric, problem.features))]
+        return [problem(best_for(name, metric, problem.features) or problem.defaults)]
     if method == "random":
         return [problem(config) for config in model.space.sample(TRIALS[method], seed=seed)]
     if method == "headstart":

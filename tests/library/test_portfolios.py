@@ -5,19 +5,22 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import load_iris, load_wine
 from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
+from sklearn.tree import DecisionTreeClassifier
 
 import headstart as hs
 from headstart.library import portfolios
-from headstart.library.portfolios import Portfolio, best_for, feature_gains, helps, learned, suggested
+from headstart.library.portfolios import Portfolio, best_for, feature_gains, helps, learned, shipped, suggested
 from headstart.space import Float
 from program import ROOT, environment
 
@@ -116,21 +119,41 @@ def test_the_configuration_is_that_of_the_tasks_with_similar_meta_features(monke
 
 def test_defaults_sets_a_copy_and_keeps_everything_else():
     X, y = load_iris(return_X_y=True)
-    estimator = SVC(cache_size=123)
-    found = hs.defaults(estimator, X, y)
-    assert estimator.get_params() == SVC(cache_size=123).get_params()
-    config = best_for("svm", None, hs.metafeatures(X, y))
+    estimator = DecisionTreeClassifier(random_state=123)
+    found = hs.defaults(estimator, X, y, scoring="neg_log_loss")
+    assert estimator.get_params() == DecisionTreeClassifier(random_state=123).get_params()
+    config = best_for("decision-tree-classification", "log_loss", hs.metafeatures(X, y))
+    assert config
     assert {name: found.get_params()[name] for name in config} == config
-    assert found.cache_size == 123
+    assert found.random_state == 123
     assert not hasattr(found, "classes_")  # nothing was fitted
     assert found.fit(X, y).score(X, y) > 0.9
 
 
 def test_defaults_of_a_step():
     X, y = load_wine(return_X_y=True)
-    found = hs.defaults(make_pipeline(StandardScaler(), SVC()), X, y)
-    config = best_for("svm", None, hs.metafeatures(X, y))
-    assert {name: found.get_params()[f"svc__{name}"] for name in config} == config
+    found = hs.defaults(make_pipeline(StandardScaler(), KNeighborsClassifier()), X, y)
+    config = best_for("k-nearest-neighbours-classification", None, hs.metafeatures(X, y))
+    assert config
+    assert {name: found.get_params()[f"kneighborsclassifier__{name}"] for name in config} == config
+
+
+def test_defaults_stay_where_nothing_beats_them(monkeypatch):
+    X, y = load_wine(return_X_y=True)
+    name = "decision-tree-classification"
+    found = shipped(name)
+    none = replace(found.unsearched, worth=np.minimum(found.unsearched.worth, 0.5))
+    monkeypatch.setattr("headstart.library.portfolios.shipped", lambda *_: replace(found, unsearched=none))
+    assert best_for(name, None, hs.metafeatures(X, y)) == {}
+    assert hs.defaults(DecisionTreeClassifier(), X, y).get_params() == DecisionTreeClassifier().get_params()
+    assert suggested(name, 3, None, None).configs == found.configs[:3]
+
+
+def test_defaults_of_support_vector_machines_come_from_runs_that_measured_them():
+    X, y = load_wine(return_X_y=True)
+    found = hs.defaults(make_pipeline(StandardScaler(), SVC()), X, y).get_params()
+    config = {**SVC().get_params(), **best_for("svm-classification", None, hs.metafeatures(X, y))}
+    assert {name: found[f"svc__{name}"] for name in config} == config
 
 
 def test_defaults_of_an_unknown_model():

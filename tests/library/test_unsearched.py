@@ -53,6 +53,14 @@ def test_meta_features_choose_among_the_candidates() -> None:
     assert found.best(dict(reversed(tasks.items())), {"kind": 1.0, "other": 3.0}) == 1
 
 
+def test_the_defaults_stay_if_nothing_is_worth_more() -> None:
+    tasks = {"a": {"kind": 0.0}, "b": {"kind": 1.0}}
+    tie = Unsearched([{"a": 0}, {"a": 1}], np.array([[0.5, 0.5], [1.2, -2.0]]), np.zeros((2, 2)))
+    assert tie.best(tasks, None) is None
+    better = Unsearched(tie.configs, np.array([[0.5, 0.5], [1.2, 0.1]]), tie.scores)
+    assert better.best(tasks, None) == 1
+
+
 def ridge_history(alphas: list[float], losses: np.ndarray):
     V = RIDGE.space.to_values([{"alpha": alpha} for alpha in alphas])
     names = np.repeat([f"t{i}" for i in range(len(losses))], len(alphas)).tolist()

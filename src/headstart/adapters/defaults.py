@@ -24,14 +24,14 @@ def defaults(estimator: E, X: Any, y: Any, *, scoring: Any = None) -> E:
     scoring: as for `GridSearchCV`; the configuration is chosen by the metric that matches it best.
 
     It takes milliseconds: nothing is trained. The configuration is the one that beats the estimator's own defaults on
-    most past data sets, and by most; those with similar meta-features count more.
+    most past data sets, and by most; those with similar meta-features count more. If none does, the defaults stay.
 
     >>> model = defaults(LGBMClassifier(), X, y).fit(X, y)  # doctest: +SKIP
     """
     known = recognised(estimator, "tune it with HeadstartSearchCV and a space")
     check_data(known, estimator, X, y)
     metric = metric_for(known.model, scoring)
-    name = known.history_name(metric)
+    name = known.model.name if known.model.name in library.names() else known.history_name(metric)
     if name is None:
         raise ArgumentError(
             f"no runs of {known.model.class_name} ship with headstart",

@@ -84,8 +84,13 @@ def portfolio(name: str, n: int = 8, *, metric: str | None = None) -> list[Confi
 
 
 def best_for(name: str, metric: str | None, features: Features | None) -> Config:
-    """The configuration of a shipped history for a data set with these meta-features, if they help."""
+    """The configuration of a shipped history for a data set with these meta-features, if they help.
+
+    Empty if none is better than the estimator's own defaults.
+    """
     found = shipped(name, metric)
+    if found.unsearched is not None and found.unsearched.best(task_features(name), features) is None:
+        return {}
     return dict(_led(name, found, features).configs[0])
 
 
@@ -104,10 +109,12 @@ def suggested(name: str, n: int, metric: str | None, features: Features | None) 
 
 
 def _led(name: str, found: Portfolio, features: Features | None) -> Portfolio:
-    """The portfolio after the configuration for a data set with these meta-features."""
+    """The portfolio after the configuration for a data set with these meta-features, if that beats the defaults."""
     single = found.unsearched
     if single is not None:
         first = single.best(task_features(name), features)
+        if first is None:
+            return found
         config, scores = single.configs[first], single.scores[first]
     else:
         first = _chosen(name, found, features)

@@ -5,8 +5,9 @@ configuration λ is worth
 
     a_D(λ) = [λ beats the defaults] + log(loss of the defaults / loss of λ),
 
-so a small gain on most data sets counts as much as a large one on few. The candidate with the highest mean is chosen.
-Past data sets count by how much their meta-features resemble those of the new one. `benchmarks/no_search.py` compares
+so a small gain on most data sets counts as much as a large one on few. The candidate with the highest mean is chosen,
+unless it is worth no more than the defaults themselves, 1/2. Past data sets count by how much their meta-features
+resemble those of the new one. `benchmarks/no_search.py` compares
 this rule with others, and prints what each constant is worth.
 
 | symbol | name    | shape  | meaning                                                            |
@@ -34,6 +35,8 @@ from headstart.transfer.ranks import normal_scores
 GAIN = 1.0  # what the logarithm of the gain counts beside winning at all
 MOST = 2.0  # larger logarithms of the gain, or of the loss, are cut off here
 NEAREST = 10  # past data sets that count noticeably
+DEFAULTS = 0.5  # what the defaults are worth: they tie with themselves
+ROUNDING = 1e-9
 LEAST = 1e-9  # smaller losses count as this one; a guess
 SIDES: tuple[Literal["left"], Literal["right"]] = ("left", "right")
 KEPT = 12  # candidates that are stored: those worth most on average; a guess
@@ -59,14 +62,17 @@ class Unsearched:
         worth, scores = (np.array(data[name], dtype=float) for name in ("worth", "scores"))
         return cls(list(data["configs"]), worth, scores)
 
-    def best(self, tasks: Mapping[str, Features], features: Features | None) -> int:
-        """The position of the candidate for a data set with these meta-features. tasks: those of the past ones."""
+    def best(self, tasks: Mapping[str, Features], features: Features | None) -> int | None:
+        """The position of the candidate for a data set with these meta-features; None if the defaults are as good.
+
+        tasks: those of the past data sets.
+        """
         past, given = [tasks[name] for name in sorted(tasks)], features or {}
         names = [name for name, x in given.items() if math.isfinite(x) and all(name in known for known in past)]
         if not names:
-            return int(np.argmax(self.worth.mean(axis=1)))
+            return preferred(self.worth, np.ones(self.worth.shape[1]))
         M = np.array([[known[name] for name in names] for known in past])
-        return int(np.argmax(self.worth @ closeness(M, np.array([given[name] for name in names]))))
+        return preferred(self.worth, closeness(M, np.array([given[name] for name in names])))
 
 
 def unsearched(name: str, metric: str, history: History) -> Unsearched | None:
@@ -116,6 +122,16 @@ def shared_rows(history: History) -> Rows:
     """The rows of V that every task tried."""
     counts = np.bincount(np.concatenate([task.rows for task in history]), minlength=len(history.V))
     return np.flatnonzero(counts == len(history))
+
+
+def preferred(worth: Array, weights: Array) -> int | None:
+    """The position of the candidate that is worth most, given worth (n, T) and weights (T,) of the past data sets.
+
+    None if it is worth no more than the defaults.
+    """
+    each = worth @ weights / weights.sum()
+    best = int(np.argmax(each))
+    return best if each[best] > DEFAULTS + ROUNDING else None
 
 
 def worth_of(losses: Array, defaults: Array) -> Array:
