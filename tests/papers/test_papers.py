@@ -142,6 +142,24 @@ def test_a_rerun_does_only_what_is_missing(
     assert gone.exists()
 
 
+def test_an_interrupted_run_leaves_whole_repetitions(
+    history: hs.History, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So that fewer repetitions of all methods can be shown before the rest has run."""
+    begun = []
+    original = runs.Setting.__call__
+    monkeypatch.setattr(runs.Setting, "__call__", lambda self, name: begun.append(name) or original(self, name))
+    arms = [Arm(RBI, 2, ("GP",), 3, 4), Arm(Method("PBI", "pbi"), 2, ("RF",), 3, 3)]
+    Work(history, history.tasks[:2], tmp_path / "four", jobs=1, progress=False).run(arms)
+    repetition = [int(name.rsplit(" | ", 1)[1]) for name in begun]
+    assert repetition == sorted(repetition)
+    assert set(repetition) == {0, 1, 2, 3}
+    again = len(begun)
+    fewer = [replace(arm, repetitions=2) for arm in arms]
+    Work(history, history.tasks[:2], tmp_path / "four", jobs=1, progress=False).run(fewer)
+    assert len(begun) == again
+
+
 @pytest.mark.parametrize(
     ("settings", "words"), [({"n": 0}, "n must be at least 1"), ({"n": 1, "repetitions": 0}, "repetitions")]
 )
