@@ -610,6 +610,27 @@ def test_the_page_gives_the_repetitions_and_their_standard_error(tmp_path: Path)
     assert "up to 1 trials, 1 repetition." in claims.write([folder], tmp_path / "page.md")
 
 
+def test_the_page_names_the_methods_that_were_repeated_less_often(tmp_path: Path) -> None:
+    """Not those that were run once because they do not depend on chance."""
+    folder = tmp_path / "here"
+    folder.mkdir()
+    curves = {
+        name: np.random.default_rng(0).random((times, 2, 3)) for name, times in (("aPBI", 4), ("aaPBI", 2), ("NBI", 1))
+    }
+    lines = [tables.line("figure1", name, ["t0", "t1"], c, method=name) for name, c in curves.items()]
+    lines = tables.ranked(lines, list(curves.values())) + lines
+    about = tables.description("similarities", "two tasks", seed=0, quick=False, tasks=2, repetitions=4)
+    tables.aggregate(lines, folder, about)
+    text = claims.write([folder], tmp_path / "page.md")
+    assert "4 repetitions (up to 4 for random starts, 2 for aaPBI, 1 where the first two agreed)" in text
+    rows = {
+        line.split(" (")[0][2:]: line for line in text.split("<summary>All differences")[1].splitlines() if "−" in line
+    }
+    assert "n\xa0=\xa02, 2 repetitions of aaPBI<br>" in rows["aaPBI is bad in its first three trials, the active ones"]
+    best = rows["aPBI is the best of the five starts"]
+    assert "n\xa0=\xa02, 2 repetitions of aaPBI<br>aPBI − NBI" in best
+
+
 def test_missing_results_are_named(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="name the folders that headstart reproduce wrote with results="):
         claims.write([], tmp_path / "page.md")
