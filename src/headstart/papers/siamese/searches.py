@@ -110,7 +110,7 @@ def _repeated(
     found: list[Array] = []
     for r in range(effort.repetitions):
         found.append(_search(method, runs, table, features, effort.trials, seed + r))
-        if r == 1 and np.array_equal(*found):
+        if r == 1 and np.array_equal(found[0], found[1]):
             return found[:1]
     return found
 
