@@ -19,7 +19,7 @@ import pytest
 import headstart as hs
 from headstart._support.wording import markdown
 from headstart.history.formats import authors
-from headstart.papers import claims, initializations, runs, similarities, tables
+from headstart.papers import claims, initializations, runs, siamese_tables, similarities, tables
 from headstart.papers.checks import (
     AS_GOOD,
     BETTER,
@@ -140,6 +140,24 @@ def test_a_rerun_does_only_what_is_missing(
     assert work.run(arms)[0].runs == before[0].runs
     assert len(done) == 1
     assert gone.exists()
+
+
+def test_an_interrupted_run_leaves_whole_repetitions(
+    history: hs.History, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So that fewer repetitions of all methods can be shown before the rest has run."""
+    begun = []
+    original = runs.Setting.__call__
+    monkeypatch.setattr(runs.Setting, "__call__", lambda self, name: begun.append(name) or original(self, name))
+    arms = [Arm(RBI, 2, ("GP",), 3, 4), Arm(Method("PBI", "pbi"), 2, ("RF",), 3, 3)]
+    Work(history, history.tasks[:2], tmp_path / "four", jobs=1, progress=False).run(arms)
+    repetition = [int(name.rsplit(" | ", 1)[1]) for name in begun]
+    assert repetition == sorted(repetition)
+    assert set(repetition) == {0, 1, 2, 3}
+    again = len(begun)
+    fewer = [replace(arm, repetitions=2) for arm in arms]
+    Work(history, history.tasks[:2], tmp_path / "four", jobs=1, progress=False).run(fewer)
+    assert len(begun) == again
 
 
 @pytest.mark.parametrize(
@@ -514,8 +532,10 @@ def test_every_claim_is_about_lines_that_are_run() -> None:
     ran = Results.read(ROOT / "benchmarks" / "papers" / "siamese")
     there = set(ran.summary["figure"])
     for claim in claims.PAPERS["siamese"][1]:
-        checks = [check for check in claim.checks if check.figure in there]
-        assert all(len(ran.find(check)) == len(check.at) for check in checks), claim.text
+        for check in (check for check in claim.checks if check.figure in there):
+            lines = set(ran.lines(check.figure, check.measure))
+            assert {check.first, check.second} <= lines | set(siamese_tables.SEARCHES), claim.text
+            assert len(ran.find(check)) == len(check.at) * ({check.first, check.second} <= lines), claim.text
 
 
 def test_the_page_of_claims_in_the_documentation_is_the_generated_one(tmp_path: Path) -> None:
@@ -590,6 +610,27 @@ def test_the_page_gives_the_repetitions_and_their_standard_error(tmp_path: Path)
     assert "narrow no band of No Init or RBI by more than 3%" in text  # se .2: 1 − √(1 − (.05 / .2)²) = .032
     tables.aggregate(lines, folder, tables.description("initializations", "two tasks", repetitions=1, **about))
     assert "up to 1 trials, 1 repetition." in claims.write([folder], tmp_path / "page.md")
+
+
+def test_the_page_names_the_methods_that_were_repeated_less_often(tmp_path: Path) -> None:
+    """Not those that were run once because they do not depend on chance."""
+    folder = tmp_path / "here"
+    folder.mkdir()
+    curves = {
+        name: np.random.default_rng(0).random((times, 2, 3)) for name, times in (("aPBI", 4), ("aaPBI", 2), ("NBI", 1))
+    }
+    lines = [tables.line("figure1", name, ["t0", "t1"], c, method=name) for name, c in curves.items()]
+    lines = tables.ranked(lines, list(curves.values())) + lines
+    about = tables.description("similarities", "two tasks", seed=0, quick=False, tasks=2, repetitions=4)
+    tables.aggregate(lines, folder, about)
+    text = claims.write([folder], tmp_path / "page.md")
+    assert "4 repetitions (up to 4 for random starts, 2 for aaPBI, 1 where the first two agreed)" in text
+    rows = {
+        line.split(" (")[0][2:]: line for line in text.split("<summary>All differences")[1].splitlines() if "−" in line
+    }
+    assert "n\xa0=\xa02, 2 repetitions of aaPBI<br>" in rows["aaPBI is bad in its first three trials, the active ones"]
+    best = rows["aPBI is the best of the five starts"]
+    assert "n\xa0=\xa02, 2 repetitions of aaPBI<br>aPBI − NBI" in best
 
 
 def test_missing_results_are_named(tmp_path: Path) -> None:

@@ -13,10 +13,11 @@ from headstart.papers import prior_mean, siamese_tables, tables
 from headstart.papers.siamese import common, experiments, pictures, problems, searches, synthetic
 from headstart.papers.siamese.common import Effort
 from headstart.report import figures
+from headstart.surrogates import NearestPrior
 
-TINY = Effort(pairs=80, steps=(20, 60, 2), per_problem=8, new_per_problem=3, subsets=3, trials=6, repetitions=2)
+TINY = Effort(pairs=80, steps=(20, 60, 2), per_problem=8, new_per_problem=3, subsets=4, trials=6, repetitions=2)
 TINIEST = Effort(
-    40, (2, 2, 1), per_problem=2, new_per_problem=1, subsets=3, trials=4, repetitions=1, cosines=3
+    40, (2, 2, 1), per_problem=2, new_per_problem=1, subsets=4, trials=4, repetitions=1, cosines=3
 )  # everything runs; nothing is learned
 
 
@@ -131,9 +132,47 @@ def test_searches_begin_with_the_bests_of_the_nearest(two_sources):
             assert curve == sorted(curve, reverse=True)
     starts = [values(rows, method=m, measure="error", item=0)[:3] for m in searches.SEARCHES]
     assert starts[0] == starts[1]  # the same random ones
-    assert starts[2] == starts[3]  # the same learned ones
-    unknown = searches.experiment("all but mnist", ["digits", "mnist"], TINY, 0)
-    assert {row["problem"] for row in unknown if row["measure"] == "error"} == {"mnist-whole, unknown source"}
+    assert starts[2] == starts[3] == starts[4]  # the same learned ones
+    items = {m: {row["item"] for row in rows if row["method"] == m} for m in searches.SEARCHES}
+    assert items["3 any, EI"] == set(range(TINY.repetitions))
+    assert items["3 nearest, EI"] == {0}  # nothing in it depends on chance
+    known = values(rows, method="metric", measure="own source")
+    assert len(known) == 2
+
+
+def test_no_search_is_on_a_data_set_of_the_training():
+    there = ["digits", "mnist"]
+    searched = {"known": set(), "unknown": set()}
+    for setting in searches.settings(there):
+        trained, new = searches.split(setting, there, 10)
+        assert not set(trained) & set(new)
+        sources = {name.partition("-")[0] for name in trained}
+        for name in new:
+            kind = "known" if name.partition("-")[0] in sources else "unknown"
+            assert name not in searched[kind]  # once each
+            searched[kind].add(name)
+    every = {name for name in images.NAMES if name.partition("-")[0] in there}
+    assert searched == {"known": every, "unknown": every}
+
+
+def test_the_prior_mean_of_fig_9_is_the_printed_one(two_sources, monkeypatch):
+    seen = {}
+    original = searches.Optimizer
+
+    def spy(space, **settings):
+        seen[settings["surrogate"]] = settings["init"]
+        return original(space, **settings)
+
+    monkeypatch.setattr(searches, "Optimizer", spy)
+    rows = searches.experiment("all but mnist", ["digits", "mnist"], TINIEST, 0)
+    assert seen[NearestPrior(3, form="printed")] == "metric"
+    assert seen["prior"] == "metric"
+    tasks = {row["problem"] for row in rows if row["measure"] == "error"}
+    assert tasks == {
+        f"{name}, unknown source"
+        for name in images.NAMES
+        if name in ("mnist-whole", *(f"mnist-0{k}" for k in range(1, 5)))
+    }
 
 
 def test_everything_is_run_kept_written_and_drawn(tmp_path, monkeypatch, two_sources):
@@ -179,7 +218,9 @@ def test_runs_without_some_images_are_not_reused_once_these_are_installed(tmp_pa
     both = ["digits", "mnist"]
     experiments.run(tmp_path, quick=True, jobs=1, progress=False)
     experiments.run(tmp_path, quick=True, jobs=1, progress=False)
-    assert seen == [(searches.EVERY, both), ("all but digits", both), ("all but mnist", both)]
+    assert seen == [(setting, both) for setting in searches.settings(both)]
     monkeypatch.setattr(images, "SOURCES", {"digits": None, "fashion": None, "mnist": None})
     experiments.run(tmp_path, quick=True, jobs=1, progress=False)
-    assert seen[3:] == [(s, ["digits", "fashion", "mnist"]) for s in searches.settings(["digits", "fashion", "mnist"])]
+    assert seen[len(searches.settings(both)) :] == [
+        (s, ["digits", "fashion", "mnist"]) for s in searches.settings(["digits", "fashion", "mnist"])
+    ]

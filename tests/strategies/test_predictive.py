@@ -36,6 +36,17 @@ def test_apbi_without_results_is_pbi():
     np.testing.assert_array_equal(plain, begin(AdaptivePredictiveBest(trees=20), history).ask(Told.nothing(FLAT)))
 
 
+def test_one_result_is_no_landmark_so_the_forest_is_that_of_pbi():
+    history = make(FLAT, tasks=8, evaluations=20)
+    models = TaskModels(history, rng=np.random.default_rng(0))
+    forest, alone = (PairForest.of(models, FEATURES, 20, np.random.default_rng(1)) for _ in range(2))
+    V = history.V[history["task3"].rows[:2]]
+    np.testing.assert_array_equal(forest.predict(V[:1], np.array([0.4])), alone.predict())
+    with_landmark = forest.predict(V, np.array([0.4, 0.1]))
+    assert not np.array_equal(with_landmark, alone.predict())
+    np.testing.assert_array_equal(forest.predict(), alone.predict())  # also after others
+
+
 def test_results_outweigh_misleading_features():
     """The new task behaves like task 1 but has the features of task 8: landmarks correct the prediction."""
     history = make(FLAT, tasks=9, evaluations=30)

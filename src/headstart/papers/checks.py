@@ -255,6 +255,13 @@ class Results:
         """How many tasks a line of a figure is about."""
         return self._tasks[figure, measure, line]
 
+    @cached_property
+    def fewer(self) -> dict[str, int]:
+        """The methods with fewer repetitions than requested, though they depend on chance, and how many they have."""
+        times = pd.to_numeric(self.summary["repetitions"], errors="coerce")
+        cut = self.summary.assign(repetitions=times)[(times > 1) & (times < self.repetitions)]
+        return {str(method): int(n) for method, n in cut.groupby("method", sort=False)["repetitions"].min().items()}
+
     def mean(self, figure: str, measure: str, line: str, trial: int) -> tuple[float, float] | None:
         """The mean of a line of a figure and its standard error; None: not run."""
         return self._means.get((figure, measure, line, trial))

@@ -216,7 +216,9 @@ def _cell(claim: Claim, one: Results) -> str:
         label = f"{figure_name(check.figure)}, {check}" if several else str(check)
         lines.append(f"{label}: {BETWEEN.join(map(str, part))}")
     sizes = sorted({f.n for part in parts for f in part})
-    return "<br>".join([f"n{NBSP}={NBSP}{' or '.join(map(str, sizes))}", *lines])
+    compared = [name for part in parts for name in (part[0].check.first, part[0].check.second)]
+    cut = [f"{n} repetitions of {markdown(name)}" for name, n in one.fewer.items() if name in compared]
+    return "<br>".join([", ".join([f"n{NBSP}={NBSP}{' or '.join(map(str, sizes))}", *cut]), *lines])
 
 
 def _pictures(results: Sequence[Results], pictures: str) -> list[str]:
@@ -279,7 +281,10 @@ def _about(one: Results) -> str:
     else:
         most = int(pd.to_numeric(s["repetitions"], errors="coerce").max())
         worst = float(s.loc[s["measure"] == DISTANCE, "se_repetitions"].max())
-        text += f"{one.repetitions} repetitions (up to {most} for random starts, 1 where the first two agreed); more "
+        cut = "".join(f"{n} for {markdown(name)}, " for name, n in one.fewer.items())
+        text += (
+            f"{one.repetitions} repetitions (up to {most} for random starts, {cut}1 where the first two agreed); more "
+        )
         text += f"would move no mean by more than about {number(worst, 3)} (one standard error)"
         if (share := _widened(s)) is not None:
             text += f" and narrow no band of No Init or RBI by more than {share:.0%}"

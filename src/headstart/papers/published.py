@@ -324,8 +324,9 @@ THIRD_PAPER = (
     "Kim, Kim, Choi: *Learning to Transfer Initializations for Bayesian Hyperparameter Optimization*, "
     "arXiv:1710.06219, 2017. Fig. 8 and 9 are rebuilt at a far smaller scale: here, a network of 8 weight layers is "
     "trained on 400 images of 16 × 16 for 10 epochs, on 10 subsets of each of 3 sources; in the paper, ResNet-26 on "
-    "10,000 images for 20 epochs (for Fig. 9, on whole data sets for 50), on 20 subsets of each of 4 sources. Fig. 9 "
-    "rests on 3 data sets here and 4 there, so that only very large differences could be significant."
+    "10,000 images for 20 epochs (for Fig. 9, on whole data sets for 50), on 20 subsets of each of 4 sources. What is "
+    "said of Fig. 8 and 9 rests on 3 data sets (the paper's Fig. 9: on 4), so that only very large differences could "
+    "be significant; what is said of Fig. 7, on 100 data sets but one trained network."
 )
 
 PAPERS = {

@@ -16,7 +16,7 @@ first seed, too, since a forest's randomness is all that its methods draw.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -219,17 +219,17 @@ class Work:
     learned_once: bool = False
 
     def run(self, arms: Sequence[Arm], label: str = "runs") -> list[Outcome]:
-        """Every arm on every task and repetition.
+        """Every arm on every task and repetition, one repetition after another.
 
         An arm whose first two repetitions are the same on every task does not depend on chance; it is not repeated.
         """
-        found = self._done(arms, ((arm, r) for r in range(2) for arm in arms if r < arm.repetitions), label)
+        found: dict[str, Any] = {}
+        for r in range(2):
+            found |= self._done([arm for arm in arms if r < arm.repetitions], r, label)
         fixed = [_is_fixed(found, arm, self.tasks) for arm in arms]
-        varied = [arm for arm, same in zip(arms, fixed, strict=True) if not same and arm.repetitions > 2]
-        if varied:
-            most = max(arm.repetitions for arm in varied)
-            further = ((arm, r) for r in range(2, most) for arm in varied if r < arm.repetitions)
-            found |= self._done(arms, further, label)
+        varied = [arm for arm, same in zip(arms, fixed, strict=True) if not same]
+        for r in range(2, max((arm.repetitions for arm in varied), default=0)):
+            found |= self._done([arm for arm in varied if r < arm.repetitions], r, label)
         outcomes = []
         for arm, same in zip(arms, fixed, strict=True):
             kept = range(1 if same else arm.repetitions)
@@ -237,18 +237,18 @@ class Work:
             outcomes.append(Outcome(arm, self.history, by_task))
         return outcomes
 
-    def _done(self, arms: Sequence[Arm], repetitions: Iterable[tuple[Arm, int]], label: str) -> dict[str, Any]:
-        """The runs of these arms and repetitions. A start is computed once, for all searches that continue it."""
-        wanted = list(repetitions)
-        started = {(arm.start.name, r): (arm.start, r) for arm, r in wanted if arm.surrogates and arm.method.init}
-        alone = self._pieces(arms, list(started.values()), {}, f"{label}: starts")
+    def _done(self, arms: Sequence[Arm], repetition: int, label: str) -> dict[str, Any]:
+        """One repetition of these arms. A start is computed once, for all searches that continue it."""
+        label = f"{label}, repetition {repetition + 1}"
+        started = {arm.start.name: arm.start for arm in arms if arm.surrogates and arm.method.init}
+        alone = self._pieces(list(started.values()), repetition, {}, f"{label}: starts")
         starts = {name: found[START] for name, found in alone.items()}
-        return alone | self._pieces(arms, wanted, starts, label)
+        return alone | self._pieces(arms, repetition, starts, label)
 
     def _pieces(
         self,
         arms: Sequence[Arm],
-        wanted: Sequence[tuple[Arm, int]],
+        repetition: int,
         starts: Mapping[str, list[int]],
         label: str,
     ) -> dict[str, Any]:
@@ -257,12 +257,9 @@ class Work:
         signature = {"history": history, "seed": self.seed, "version": VERSION, "coarse": self.coarse}
         if self.learned_once:
             signature["learned_once"] = True
-        by_repetition: dict[int, list[Arm]] = {}
-        for arm, r in wanted:
-            by_repetition.setdefault(r, []).append(arm)
         return pieces.run(
             # Task by task, for what was learned from the other tasks is kept.
-            [piece(arm, task, r) for r, some in by_repetition.items() for task in self.tasks for arm in some],
+            [piece(arm, task, repetition) for task in self.tasks for arm in arms],
             Setting(self.history, every, self.seed, self.coarse, self.learned_once, starts, history),
             self.folder,
             signature=signature,

@@ -73,7 +73,10 @@ def _line(figure: str, name: str, part: pd.DataFrame, more_is_better: bool) -> L
 
 # -- the figures of the page -----------------------------------------------------------------------------------
 
-SEARCHES = ("random, EI", "random, GP-UCB", "3 nearest, EI", "3 nearest, prior mean, EI", "3 any, EI")
+SEARCHES = (
+    *("random, EI", "random, GP-UCB", "3 nearest, EI"),
+    *("3 nearest, prior mean, EI", "3 nearest, headstart's prior, EI", "3 any, EI"),
+)
 
 
 def draw(shown: pd.DataFrame, out: Path, name: str, ending: str = "") -> None:
@@ -86,7 +89,7 @@ def draw(shown: pd.DataFrame, out: Path, name: str, ending: str = "") -> None:
         figures.curves(axes, curves, x="points", y="distance to the minimum", log=True)
     there = [f for f in (SEARCHED, *(f"{SEARCHED}, {kind}" for kind in KINDS)) if f in set(shown["figure"])]
     panels = there[1:] or there  # known and unknown sources, if they were separated
-    title = "Fig. 9: searches on whole image data sets"
+    title = "Fig. 9: searches on image data sets"
     with figures.canvas(out / f"figure9{ending}", columns=max(1, len(panels)), title=title) as every:
         for axes, figure in zip(every, panels, strict=False):
             count = int(shown.loc[shown["figure"] == figure, "tasks"].max())

@@ -37,8 +37,8 @@ BOTH = ("GP", "RF")
 
 STARTS, TRIALS = 10, 70
 REPETITIONS = 10
-RANDOM = 4  # RBI gets this many times the repetitions, and RBI_STARTS where only its start is compared
-RBI_STARTS = 100
+FEWER = 3  # at most so many repetitions of aaPBI and our aPBI, which take as long as all other starts together
+RBI_STARTS = 100  # repetitions of RBI where only its start is compared
 QUICK = {"tasks": 4, "trials": 25, "repetitions": 1}
 
 
@@ -72,14 +72,17 @@ def run(
 
 def long_arms(repetitions: int, trials: int) -> list[Arm]:
     """The published starts, each continued with both surrogates."""
-    more = RANDOM if repetitions > 1 else 1
-    return [Arm(m, STARTS, BOTH, trials, repetitions * (more if m is RBI else 1)) for m in PUBLISHED]
+    return [Arm(m, STARTS, BOTH, trials, _times(m, repetitions)) for m in PUBLISHED]
 
 
 def start_arms(repetitions: int, quick: bool) -> list[Arm]:
     """The arms that are compared as starts only."""
     rbi = Arm(RBI, STARTS, repetitions=10 if quick else RBI_STARTS)
-    return [rbi, *(Arm(m, STARTS, repetitions=repetitions) for m in NEW)]
+    return [rbi, *(Arm(m, STARTS, repetitions=_times(m, repetitions)) for m in NEW)]
+
+
+def _times(m: Method, repetitions: int) -> int:
+    return min(repetitions, FEWER) if m in (AAPBI, APBI_OURS) else repetitions
 
 
 def lines(tasks: Sequence[str], long: Sequence[Outcome], starts: Sequence[Outcome]) -> list[Line]:

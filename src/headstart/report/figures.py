@@ -80,6 +80,7 @@ STYLES: Mapping[str, Style] = {
     "3 any, EI": Style("#009e73", "^"),
     "3 nearest, EI": Style("#56b4e9", "s"),
     "3 nearest, prior mean, EI": Style("#332288", "h"),
+    "3 nearest, headstart's prior, EI": Style("#882255", "X"),
     "zero prior mean": Style("#8a8a8a", "x"),
     "piecewise prior mean": Style("#d55e00", "s"),
     "piecewise, connected": Style("#0072b2", "D"),

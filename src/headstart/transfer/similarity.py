@@ -16,6 +16,7 @@ Springenberg and Hutter 2015). Results on the new data set become further featur
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -84,10 +85,16 @@ class PairForest:
         """
         if not len(self.pairs):
             return np.zeros(len(self.models))
-        losses = np.empty(0) if losses is None else losses
-        F = np.empty((len(losses), len(self.models)))
-        if V is not None and len(losses) > 1:
-            F = self.models.responses(V)
+        if V is None or losses is None or len(losses) < 2:  # no landmarks yet
+            return self.by_features
+        return self._predict(self.models.responses(V), losses)
+
+    @cached_property
+    def by_features(self) -> Array:
+        """The same by meta-features alone."""
+        return self._predict(np.empty((0, len(self.models))), np.empty(0))
+
+    def _predict(self, F: Array, losses: Array) -> Array:
         X = np.hstack([self.features(self.pairs), landmarks(F, self.pairs)])
         new = np.broadcast_to(self.new, self.M.shape)
         model = self.forest(self.trees, 1).fit(X, self.distances(self.pairs))

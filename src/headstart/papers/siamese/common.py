@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from headstart.datasets.siamese import Curve
+from headstart.datasets.siamese import Curve, Recipe
 from headstart.history import History
 from headstart.transfer.models import TaskModels
 from headstart.transfer.weights import feature_distance, feature_vectors, nearest_by_metric
@@ -24,7 +24,8 @@ K = 3  # starting points
 class Effort:
     """How much is done.
 
-    steps: of training, for `synthetic`, `problems` and `searches`. subsets: data sets of each image source.
+    steps: of training, for `synthetic`, `problems` and `searches`. subsets: data sets of each image source, besides the
+        whole one.
     """
 
     pairs: int = 2000
@@ -38,8 +39,13 @@ class Effort:
 
 
 QUICK = Effort(
-    pairs=200, steps=(15, 15, 6), per_problem=10, new_per_problem=3, subsets=3, trials=8, repetitions=2, cosines=50
+    pairs=200, steps=(15, 15, 6), per_problem=10, new_per_problem=3, subsets=4, trials=8, repetitions=2, cosines=50
 )
+
+
+def recipe(kind: str, shape: tuple[int, ...], pooling: str, points: int = POINTS) -> Recipe:
+    """A network; the published pooling is read out as the paper's formulas say."""
+    return Recipe(kind, shape, pooling, points=points, readout="printed" if pooling == PUBLISHED else "final")
 
 
 def row(problem: str, method: str, measure: str, value: float, *, item: int = 0, step: int = 0) -> dict[str, Any]:

@@ -41,7 +41,7 @@ def run(out: Path, *, seed: int = 0, quick: bool = False, jobs: int = -1, progre
         f"images, {setting}": partial(searches.experiment, setting, there, effort, seed)
         for setting in searches.settings(there)
     }
-    signature = {"paper": "siamese", "seed": seed, "version": 2, **asdict(effort)}
+    signature = {"paper": "siamese", "seed": seed, "version": 3, **asdict(effort)}
     more = {"history": digest(library.load("resnet")), "sources": there, "searches": searches.SEARCHES} if there else {}
     done: dict[str, Rows] = {}
     for part, settings in ((work, signature), (on_images, {**signature, **more})):
@@ -88,7 +88,7 @@ def text(frame: pd.DataFrame) -> str:
     for step in (K, 10, 20):
         here = errors[errors["step"] == step]
         if len(here):
-            values = here.groupby(["problem", "method"])["value"].mean()
+            values = here.groupby([here["problem"].str.partition(", ")[2].rename(None), "method"])["value"].mean()
             parts.append(f"Validation error after {step} trials (Fig. 9):\n{_wide(values, 4)}")
     return "\n\n".join(parts)
 

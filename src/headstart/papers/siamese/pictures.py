@@ -93,8 +93,9 @@ def draw_histograms(history: History, out: Path) -> None:
 
 
 def draw_searches(frame: pd.DataFrame, out: Path) -> None:
-    """Fig. 9: the lowest validation error, one panel for each data set and training."""
+    """Fig. 9: the lowest validation error on the whole data sets, one panel for each of them and each training."""
     names = sorted(frame["problem"].unique(), key=lambda name: (name.partition(", ")[2], name))
+    names = [name for name in names if "-whole" in name]
     columns = (len(names) + 1) // 2
     with figures.canvas(out / "figure9", rows=2, columns=columns, size=(4.4, 3.1)) as axes:
         for panel, name in zip(axes, names, strict=False):

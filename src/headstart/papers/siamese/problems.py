@@ -15,9 +15,9 @@ import pandas as pd
 
 from headstart._support.types import Array
 from headstart.datasets.features import metafeatures
-from headstart.datasets.siamese import Recipe, Training, train
+from headstart.datasets.siamese import Training, train
 from headstart.history import History
-from headstart.papers.siamese.common import POINTS, Effort, K, Rows, loss_rows, nearest, row, share
+from headstart.papers.siamese.common import Effort, K, Rows, loss_rows, nearest, recipe, row, share
 from headstart.space import Float, Space
 from headstart.starts.learning import learn
 from headstart.transfer.models import task_distances
@@ -57,10 +57,10 @@ def experiment(method: str, effort: Effort, seed: int) -> Rows:
     target = task_distances(history, "emd", rng=np.random.default_rng(seed))
     kind = LEARNED[method]
     pooling = "mean" if kind == "tables" else method
-    recipe = Recipe(kind, (3,) if kind == "points" else (), pooling, points=POINTS)
+    network = recipe(kind, (3,) if kind == "points" else (), pooling)
     training = Training(pairs=32, steps=effort.steps[1], every=10, patience=10)
     sets = {name: _seen(data[name], kind) for name in history.tasks}
-    model = train(sets, target, recipe, training, seed=seed, progress=False)
+    model = train(sets, target, network, training, seed=seed, progress=False)
     described = model.describe(history)
     rows = loss_rows("all", method, model.curve)
     for name in CENTRES:

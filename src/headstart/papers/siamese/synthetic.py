@@ -15,8 +15,8 @@ import numpy as np
 
 from headstart._support.types import Array
 from headstart._support.types import Rows as Positions
-from headstart.datasets.siamese import Pairs, Points, Recipe, Training, fit, new_wing
-from headstart.papers.siamese.common import POINTS, PUBLISHED, Effort, Rows, loss_rows, row
+from headstart.datasets.siamese import Pairs, Points, Training, fit, new_wing
+from headstart.papers.siamese.common import POINTS, PUBLISHED, Effort, Rows, loss_rows, recipe, row
 
 
 def _noisy(x: Array, y: Array, *, rng: np.random.Generator) -> Array:
@@ -63,8 +63,8 @@ def experiment(name: str, pooling: str, effort: Effort, seed: int, size: int | N
     left = np.arange(0, 2 * effort.pairs, 2)
     pairs = Pairs(left, left + 1, (group[left] != group[left + 1]).astype(float))
     cut = int(0.8 * effort.pairs)
-    recipe = Recipe("points", (2,), pooling, points=POINTS)
-    wing = new_wing(recipe if size is None else replace(recipe, size=size), seed=seed)
+    network = recipe("points", (2,), pooling)
+    wing = new_wing(network if size is None else replace(network, size=size), seed=seed)
     shown = range(2 * cut, min(2 * cut + 100, 2 * effort.pairs))  # data sets of the held-out pairs
     before = np.array([wing.embed(sets[i]) for i in shown])
     training = Training(pairs=32, steps=effort.steps[0], every=max(1, effort.steps[0] // 12), patience=100)
