@@ -246,6 +246,20 @@ def test_options_in_short_code_are_marked() -> None:
 
 
 @pytest.mark.parametrize(
+    ("code", "broken"),
+    [
+        ("init=hs.strategies.Random()", "init=<wbr>hs.<wbr>strategies.<wbr>Random()"),
+        ('hs.History.from_csv("my runs.csv")', 'hs.<wbr>History.<wbr>from_csv(<wbr>"my runs.csv")'),
+        ("headstart.transfer.models", "headstart.<wbr>transfer.<wbr>models"),
+        ("benchmarks/no_search_at_all.py", "benchmarks/no_search_at_all.py"),
+        ("hs.Random(seed=None)", "hs.Random(seed=None)"),
+    ],
+)
+def test_long_calls_break_where_a_reader_would(code: str, broken: str) -> None:
+    assert tool("options").marked(f"<code>{code}</code>") == f"<code>{broken}</code>"
+
+
+@pytest.mark.parametrize(
     ("summary", "markdown"),
     [
         ("Draw. n: how many. seed: of the\ndraws.", "Draw.\n\n- `n`: how many.\n- `seed`: of the draws."),

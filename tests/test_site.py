@@ -51,7 +51,8 @@ def address(site: Path) -> Iterator[str]:
 
 
 # Pictures that did not load, cells and lines that stick out of the page without a way to scroll to them, code that
-# leaves its column, words and buttons that hardly stand out from what is behind them (3 : 1 is what large text needs).
+# leaves its column or breaks before its last bracket, words and buttons that hardly stand out from what is behind them
+# (3 : 1 is what large text needs).
 FAULTS = """
 const wide = arguments[0];  // of the screen: a phone's window grows with a page that is too wide
 const found = [...document.images].filter(i => i.complete && !i.naturalWidth).map(i => `${i.src} did not load`);
@@ -81,6 +82,13 @@ for (const e of document.querySelectorAll("article :is(h1, h2, h3, p, li, td, th
   if ((Math.max(a, b) + .05) / (Math.min(a, b) + .05) < 3)
     found.push(`${e.tagName} is hard to see: ${e.textContent.slice(0, 40)}`);
 }
+for (const e of document.querySelectorAll("article :is(p, li) > code")) {
+  const lines = [...e.getClientRects()].map(r => r.width);
+  if (lines.length > 1 && lines.at(-1) < 20) found.push(`a bracket on a line of its own: ${e.textContent}`);
+}
+for (const e of document.querySelectorAll("article .doc-contents table"))  // of symbols: the meaning is in view
+  if (e.querySelector("th:last-child").getBoundingClientRect().left > wide - 60)
+    found.push(`a table hides its last column: ${e.textContent.trim().slice(0, 40)}`);
 if (wide > 1000)  // on a desk nobody has to scroll code sideways
   for (const e of document.querySelectorAll("article pre > code"))
     if (e.clientWidth && e.scrollWidth > e.clientWidth + 1)

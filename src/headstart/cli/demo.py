@@ -167,5 +167,5 @@ def draw(outcome: Outcome, path: Path) -> None:
         )
         ours = outcome.needed[LEARNED]
         if ours is not None and ours < outcome.trials:
-            saved = f"{outcome.trials - ours} of {outcome.trials} trials saved"
+            saved = f"{counted(outcome.trials - ours, 'trial')} saved"  # short: it stands between the curves
             figures.span(axes, ours, outcome.trials, 100 * outcome.means[RANDOM][-1], saved)

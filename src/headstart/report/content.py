@@ -128,7 +128,7 @@ def _verdict(found: Evidence) -> dict[str, Any]:
         "no": "No: start without them.",
     }
     if found.helps and found.random_trials(found.method, t)[0] > t:
-        headlines["yes"] = f"Yes: after {counted(t, 'trial')} you are where random search {found.catches_up(t)}."
+        headlines["yes"] = f"Yes: after {counted(t, 'trial')} you are {found.catches_up(t)}."
     some = f" (a random sample of {found.of:,})" if found.of else ""
     says = f"Measured on {len(found.tasks)} tasks{some}, each left out in turn and started by '{found.method}'."
     if found.best_method != found.method:

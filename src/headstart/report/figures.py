@@ -209,11 +209,13 @@ def curves(axes: Any, lines: Sequence[Curve], *, title: str = "", x: str = "", y
 
 def span(axes: Any, left: float, right: float, y: float, label: str) -> None:
     """An arrow from `right` to `left` at height y, with a label below it, right of its tip: what is saved."""
+    from matplotlib.patheffects import withStroke
+
     arrow = {"arrowstyle": "-|>", "color": "#444444", "lw": 1.1, "ls": "--", "shrinkA": 0, "shrinkB": 5}
     axes.annotate("", (left, y), (right, y), arrowprops=arrow)
-    plate = {"facecolor": "white", "alpha": 0.8, "edgecolor": "none", "pad": 1}  # lines may pass behind the label
+    rim = [withStroke(linewidth=2.5, foreground="white")]  # readable on a line, without a plate that hides it
     place = {"textcoords": "offset points", "ha": "left", "va": "top", "color": "#444444"}
-    axes.annotate(label, (left, y), (30, -5), bbox=plate, **place)
+    axes.annotate(label, (left, y), (14, -5), path_effects=rim, **place)
 
 
 def _numbers(axes: Any) -> None:

@@ -263,7 +263,7 @@ class Optimizer(BestTrial):
         return posterior
 
     def weights(self, told: Told | None = None) -> dict[str, float]:
-        """How much each past task counts for the next proposal, most first; what is missing to 1 is this run's own.
+        """How much each past task counts for the next proposal, largest first; what is missing to 1 is this run's own.
 
         told: as for `posterior`. Empty without a history, and for surrogates that do not weigh the tasks.
         """

@@ -94,16 +94,16 @@ class Evidence:
         return number, float(low), float(high)
 
     def catches_up(self, t: int) -> str:
-        """When random search is where `method` is after t trials, in words: "is after 20 trials (12–31)"."""
+        """Where `method` is after t trials, in words: "where random search is after 20 trials (12–31)"."""
         most = self.random.shape[1]
         number, low, high = self.random_trials(self.method, t)
         if np.isinf(number):
-            return f"does not get even in {most} trials"
+            return f"closer to the best than random search gets in {most} trials"
         if number >= most and not self.estimated:
-            return f"only gets by trying all {most} configurations"
+            return f"where random search only gets by trying all {most} configurations"
         upper = self._count(high)
         interval = "" if low == high else f" ({low:.0f}{'–' if upper.isdigit() else ' to '}{upper})"
-        return f"is after {number:.0f} trials{interval}"
+        return f"where random search is after {number:.0f} trials{interval}"
 
     def _count(self, number: float) -> str:
         """An upper bound of trials: random search may have run out of configurations there."""
@@ -160,9 +160,7 @@ class Evidence:
                 f"better than random search. Start without it{alone}.{estimate}"
             )
         if self.random_trials(method, t)[0] > t:
-            text = (
-                f"After {t} trials from '{method}' you are where random search {self.catches_up(t)}, on {these}{turn}"
-            )
+            text = f"After {t} trials from '{method}' you are {self.catches_up(t)}, on {these}{turn}"
         else:  # random search has tried most candidates by then
             gain, low, high = self.gain
             text = (

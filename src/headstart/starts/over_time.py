@@ -70,9 +70,10 @@ class OverTime:
     def summary(self) -> str:
         """The verdict in a sentence."""
         other, after = self.catches_up(), in_words(AFTER * self.unit)
-        there = "does not get at all" if np.isinf(other) else f"is after {in_words(other * self.unit)}"
+        never = "closer to the best than random search ever gets"
+        there = never if np.isinf(other) else f"where random search is after {in_words(other * self.unit)}"
         return (
-            f"After {after} of a start that knows what trials cost, you are where random search {there}, on "
+            f"After {after} of a start that knows what trials cost, you are {there}, on "
             f"{len(self.tasks)} tasks, each left out in turn."
         )
 

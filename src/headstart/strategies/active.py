@@ -33,7 +33,10 @@ LEAVES_SIZE = 10  # fewest pairs in a leaf of such a tree, so that landmarks can
 
 
 def active_configurations(forest: PairForest, n: int, k: int, literal: bool = False) -> Array:
-    """The k configurations (rows of V) whose landmarks best predict the order of the distances. n: I."""
+    """The k configurations (rows of V) whose landmarks best predict the order of the distances.
+
+    n: I, the number of configurations in the start.
+    """
     models = forest.models
     V = best_somewhere(models)
     k = min(k, len(V))

@@ -142,7 +142,7 @@ class MixtureModel:
         return name if i < len(self.population) else f"the opposite of {name}"
 
     def weights(self, Z: Array, losses: Array, names: Sequence[str]) -> dict[str, float]:
-        """The weight of each past task that has one, most first; the run's own process has the rest.
+        """The weight of each past task that has one, largest first; the run's own process has the rest.
 
         names: of the tasks of the history.
         """
