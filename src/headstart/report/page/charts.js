@@ -68,7 +68,7 @@ const facts = (parent, pairs) => {
     element("dt", name, pair);
     const said = typeof value === "number" ? value.toLocaleString("en") : value, shown = element("dd", undefined, pair);
     said.split(/(?<=[/\\_:?&@])(?![/\\])|(?=[.])/).forEach((part, i) => shown.append(...(i ? [element("wbr"), part] : [part])));
-    if (said.length > 20) pair.className = "long";
+    if (said.length > 16) pair.className = "long";
   }
 };
 
