@@ -5,11 +5,13 @@ from __future__ import annotations
 import base64
 import os
 import shutil
+import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 FLAGS = ("headless=new", "no-sandbox", "disable-gpu", "no-first-run", "hide-scrollbars")
@@ -116,11 +118,28 @@ def on_paper(page: Any) -> None:
     page.execute_script("dispatchEvent(new Event('beforeprint'))")
 
 
-def printed(page: Any, path: Path) -> None:
-    """The page as a PDF."""
-    data = page.execute_cdp_cmd("Page.printToPDF", {"printBackground": True})["data"]
+def printed(page: Any, path: Path, paper: tuple[float, float] = (8.5, 11)) -> None:
+    """The page as a PDF. paper: its width and height in inches."""
+    size = {"paperWidth": paper[0], "paperHeight": paper[1]}
+    data = page.execute_cdp_cmd("Page.printToPDF", {"printBackground": True, **size})["data"]
     _keep(path, base64.b64decode(data))
     assert path.read_bytes().startswith(b"%PDF")
+
+
+def filled(path: Path) -> list[float]:
+    """How far down each page of a PDF reaches, from 0 (empty) to 1."""
+    if not shutil.which("pdftoppm"):
+        pytest.skip("needs pdftoppm: apt-get install poppler-utils")
+    raw = subprocess.run(["pdftoppm", "-gray", "-r", "20", str(path)], capture_output=True, check=True).stdout
+    found = []
+    while raw:  # one portable grey map after another: "P5 width height 255", each on a line, and the pixels
+        _, size, _, rest = raw.split(b"\n", 3)
+        width, height = map(int, size.split())
+        page = np.frombuffer(rest[: width * height], dtype=np.uint8).reshape(height, width)
+        inked = np.flatnonzero(page.min(axis=1) < 220)
+        found.append((inked[-1] + 1) / height if len(inked) else 0.0)
+        raw = rest[width * height :]
+    return found
 
 
 def _keep(path: Path, data: bytes) -> None:

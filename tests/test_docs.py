@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import doctest
 import json
 import re
 import shlex
 import subprocess
 import sys
 from functools import cache
+from importlib import import_module
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 from textwrap import dedent
@@ -25,6 +27,17 @@ BLOCK = re.compile(
     re.DOTALL,
 )
 KINDS = {"python", "console", "text"}
+
+
+PACKAGE = ROOT / "src" / "headstart"
+WITH_EXAMPLES = sorted(path for path in PACKAGE.rglob("*.py") if ">>> " in path.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("path", WITH_EXAMPLES, ids=lambda path: path.relative_to(PACKAGE).as_posix())
+def test_the_examples_in_docstrings_run(path: Path) -> None:
+    name = ".".join(("headstart", *path.relative_to(PACKAGE).with_suffix("").parts))
+    failed, _ = doctest.testmod(import_module(name.removesuffix(".__init__")))
+    assert failed == 0
 
 
 def blocks(page: Path) -> list[re.Match[str]]:

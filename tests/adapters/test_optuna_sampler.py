@@ -516,7 +516,7 @@ def test_the_account_of_a_start() -> None:
     best = int(np.argmin(values[:4]))
     assert found.best_start.start == best
     assert found.better == sum(value < values[best] for value in values)
-    assert f"number {best} in trial {best}, gave {values[best]:.6g}" in str(found)
+    assert f"number {best + 1} in trial {best}, gave {values[best]:.6g}" in str(found)
     assert not hs.optuna.account(run(None, trials=2)).planned
 
 

@@ -16,7 +16,7 @@ from headstart.report.content import About, content, outliers, scaled_down, side
 from headstart.space import Categorical, Float
 from headstart.starts.over_time import over_time
 from headstart.transfer.models import TaskModels
-from pages import browser, drawn, faults, on_paper, printed, screenshot, wait
+from pages import browser, drawn, faults, filled, on_paper, printed, screenshot, wait
 
 EVIL = "<script>alert(1)</script>"
 NAMES = [EVIL, "<b>bold</b> & co", "%{x} %{text}", "</script><h1>out</h1>", "日本語", *(f"task {i}" for i in range(7))]
@@ -230,6 +230,48 @@ def test_the_printed_page_looks_right(path, tmp_path):
         assert drawn(page) == list(PICTURES)
         assert faults(page) == []
         printed(page, tmp_path / "report.pdf")
+
+
+@pytest.mark.parametrize("paper", [(8.5, 11), (8.27, 11.69)], ids=["letter", "A4"])
+def test_no_printed_page_is_almost_empty(path, paper, tmp_path):
+    """However long the start is, pictures move up below the end of its table rather than to a page of their own."""
+    found = content_of(path)
+    start = found["start"]
+    for rows in range(5, 15, 2):
+        longer = {key: (value * 4)[:rows] for key, value in start.items() if key in ("configs", "expected", "serves")}
+        page_of_it = tmp_path / f"{rows}.html"
+        page_of_it.write_text(report.page({**found, "start": {**start, **longer}}), encoding="utf-8")
+        with browser(page_of_it, 1280) as page:
+            printed(page, tmp_path / f"{rows}.pdf", paper)
+        assert min(filled(tmp_path / f"{rows}.pdf")[:-1]) > 0.33, rows
+
+
+def test_a_long_source_breaks_between_its_parts(path, tmp_path):
+    found = content_of(path)
+    found["about"]["source"] = "sqlite:////home/colleague/searches/of_this_autumn/runs.db"
+    (tmp_path / "long.html").write_text(report.page(found), encoding="utf-8")
+    broken = """
+      const range = document.createRange(), found = [];
+      for (const part of document.querySelectorAll(".facts .long dd")[0].childNodes) {
+        range.selectNodeContents(part);
+        if (part.data && range.getClientRects().length > 1) found.push(part.data);
+      }
+      return found;"""
+    with browser(tmp_path / "long.html", 390) as page:
+        assert page.execute_script(broken) == []
+        shown = page.execute_script("return document.querySelector('.facts .long dd').textContent")
+        assert shown == found["about"]["source"]
+        on_paper(page)
+        assert page.execute_script(broken) == []
+
+
+def test_the_keys_of_the_colours_stay_on_one_line_on_a_phone(path):
+    with browser(path, 390) as page:
+        heights = page.execute_script(
+            "return [...document.querySelectorAll('.key .ends')].map(e => e.getClientRects().length)"
+        )
+        assert heights == [1, 1]
+        assert faults(page) == []
 
 
 def test_every_task_has_its_name_on_the_map(path):

@@ -49,7 +49,7 @@ def test_the_content_agrees_with_the_study(storage, content):
         trial.value for trial in study.get_trials(states=[optuna.trial.TrialState.COMPLETE])
     ]
     assert found["facts"]["running"] == (1 if name == "maximize" else 0)
-    assert [one["start"] for one in found["start"]] == [0, 1, 2]
+    assert [one["start"] for one in found["start"]] == [1, 2, 3]
     assert found["follows"]["tasks"] >= 4
     total = sum(weight for _, weight in found["follows"]["weights"])
     assert total == pytest.approx(1, abs=0.01)

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import doctest
 import json
 import math
 import pickle
@@ -478,10 +477,6 @@ def test_a_space_prints_readably(svm_space: Space) -> None:
         "  degree: Int {2, …, 10} when kernel='poly'",
         ")",
     ]
-
-
-def test_the_examples_in_the_docstrings() -> None:
-    assert doctest.testmod(headstart.space.space).failed == 0
 
 
 # -- the ends of floating point ----------------------------------------------------------------------------------

@@ -21,8 +21,8 @@ INTERVAL = 15.0  # seconds between two lines in a log
 def track(iterable: Iterable[T], total: int | None = None, label: str = "") -> Iterator[T]:
     """The same elements, with progress shown.
 
-    >>> for task in track(tasks, label="training"):
-    ...     work(task)
+    >>> [2 * i for i in track(range(3), label="training")]
+    [0, 2, 4]
     """
     if total is None and isinstance(iterable, Sized):
         total = len(iterable)

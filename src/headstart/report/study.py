@@ -70,7 +70,7 @@ def _start(found: Outlook) -> list[dict[str, Any]]:
     configs = {trial.number: trial.config for trial in found.trials}
     return [
         {
-            "start": tried.start,
+            "start": tried.start + 1,
             "trial": tried.trial,
             "state": tried.state,
             "value": tried.value,

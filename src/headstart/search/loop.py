@@ -122,11 +122,12 @@ def minimize(
     All other arguments are those of `Optimizer`. The search also ends when every configuration of a finite space has
     been tried, and on Ctrl-C; the result then holds all trials so far.
 
-    >>> space = Space({"x": Float(-5, 5)})
+    >>> import headstart as hs
     >>> def objective(config):
     ...     return (config["x"] - 1) ** 2
-    >>> result = minimize(objective, space, n_trials=20)
-    >>> result.best_config
+    >>> result = hs.minimize(objective, {"x": (-5.0, 5.0)}, n_trials=20, seed=0)
+    >>> abs(result.best_config["x"] - 1) < 0.1
+    True
     """
     limit = Limit.of(n_trials, checked_seconds(cost, budget), TRIALS)
     run = _Run.of(n_jobs, timeout, callbacks, progress, catch)

@@ -186,7 +186,7 @@ class Account:
             return "\n\n".join([f"no trial of {self.study!r} comes from a learned start", *more])
         rows = [
             (
-                str(entry.start),
+                str(entry.start + 1),
                 str(entry.trial),
                 entry.state,
                 "" if entry.value is None else f"{entry.value:.6g}",
@@ -207,7 +207,7 @@ class Account:
         first = self.best_start
         if first is None or self.best is None:
             return text + "; none has a result."
-        text += f". The best of them, number {first.start} in trial {first.trial}, gave {first.value:.6g}"
+        text += f". The best of them, number {first.start + 1} in trial {first.trial}, gave {first.value:.6g}"
         if not self.better:
             return text + f", the best of all {self.trials} complete trials."
         number, value = self.best

@@ -66,7 +66,9 @@ const facts = (parent, pairs) => {
     if (value === null || value === undefined || value === "") continue;
     const pair = element("div", undefined, list);
     element("dt", name, pair);
-    element("dd", typeof value === "number" ? value.toLocaleString("en") : value, pair);
+    const said = typeof value === "number" ? value.toLocaleString("en") : value, shown = element("dd", undefined, pair);
+    said.split(/(?<=[/\\_:?&@])(?![/\\])|(?=[.])/).forEach((part, i) => shown.append(...(i ? [element("wbr"), part] : [part])));
+    if (said.length > 16) pair.className = "long";
   }
 };
 

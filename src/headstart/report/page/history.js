@@ -45,7 +45,7 @@ const drawEvidence = () => {
   chart(box, "evidence", label, () => [["trials", ...curves.map(curve => methodName(curve.method))],
     curves[0].trials.map((t, k) => [String(t), ...curves.map(c => `${c.adtm[k].toFixed(3)} (${c.low[k].toFixed(3)} to ${c.high[k].toFixed(3)})`)])],
   (svg, width) => {
-    const height = width < 600 || printing ? 300 : 380;
+    const height = printing ? 260 : width < 600 ? 300 : 380;
     const {X, Y} = axes(svg, width, height, {x: (a, b) => linear(n > 1 ? 1 : .5, Math.max(n, 1.5), a, b, 40, true),
       y: (a, b) => linear(0, high, a, b, 44), xTitle: "trials", yTitle: "distance to the best"});
     for (const curve of curves) {
@@ -71,7 +71,7 @@ const drawTime = () => {
   chart(box, "time", time.says, () => [[time.unit, "start", "random search"], time.times.map((t, k) =>
     [short(t), k < until ? time.start[k].toFixed(3) : null, time.random[k].toFixed(3)])],
   (svg, width) => {
-    const height = width < 600 || printing ? 300 : 380;
+    const height = printing ? 260 : width < 600 ? 300 : 380;
     const {X, Y, bottom} = axes(svg, width, height, {x: (a, b) => logarithmic(low, end, a, b, 60),
       y: (a, b) => logarithmic(least, 1, a, b, 44), xTitle: time.unit, yTitle: "distance to the best"});
     const heightOf = y => Y(Math.max(y, least));
@@ -94,7 +94,8 @@ const drawTime = () => {
 const drawStart = () => {
   const start = content.start, box = section("The learned start", "Try these first, in this order. Expected is the mean " +
     "distance to a task's best after this configuration and all above it; “best for” lists the tasks for which it is the " +
-    "best of the start. Choose a number to highlight that configuration below.");
+    "best of the start.");
+  element("span", " Choose a number to highlight that configuration below.", box.lastChild, "screen");
   const buttons = start.configs.map((_, i) => {
     const button = element("button", String(i + 1));
     button.type = "button";
@@ -129,10 +130,11 @@ const colourAt = share => {
   const rgb = hex => [1, 3, 5].map(i => parseInt(hex.slice(i, i + 2), 16)), t = (s - a) / (b - a);
   return `rgb(${rgb(one).map((v, i) => Math.round(v + t * (rgb(two)[i] - v))).join(",")})`;
 };
-const colourKey = (parent, from, to) => {
-  const row = element("p", `${from} `, parent, "key"), shares = [0, .1, .2, .35, .5, .75, 1];
-  const scale = element("span", undefined, row, "scale"), boxes = shares.map(() => element("span", undefined, scale));
-  row.append(` ${to}`);
+const colourKey = (parent, title, from, to) => {
+  const row = element("p", title, parent, "key"), whole = element("span", undefined, row, "ends"), shares = [0, .1, .2, .35, .5, .75, 1];
+  whole.append(from);
+  const scale = element("span", undefined, whole, "scale"), boxes = shares.map(() => element("span", undefined, scale));
+  whole.append(to);
   pictures.push(() => boxes.forEach((box, i) => { box.style.background = colourAt(shares[i]); }));
 };
 
@@ -174,7 +176,7 @@ const drawMap = () => {
   element("option", "–", select).value = "";
   tasks.forEach((task, i) => { element("option", task.task, select).value = i; });
   const most = Math.max(.2, ...tasks.map(task => task.reached));
-  colourKey(box, "distance to the best after the start: 0", most.toFixed(2));
+  colourKey(box, "distance to the best after the start: ", "0", most.toFixed(2));
   const describe = task => `${task.task}\n${task.evaluations} evaluations\nbest: ${cut(words(task.best), 120)}\n` +
     `distance after the start: ${task.reached.toFixed(3)}` + (task.worse ? "\nworse than random search" : "");
   let chosen = null;
@@ -188,7 +190,8 @@ const drawMap = () => {
   (svg, width) => {
     const xs = tasks.map(t => t.x), ys = tasks.map(t => t.y), pad = .06 * (Math.max(...xs) - Math.min(...xs) || 1);
     const [l, r, b, t] = [Math.min(...xs) - pad, Math.max(...xs) + pad, Math.min(...ys) - pad, Math.max(...ys) + pad];
-    const height = Math.round(Math.max(width < 600 ? 340 : 440, Math.min(620, (width - 70) * (t - b) / (r - l) + 60)));
+    const [least, most] = printing ? [360, 500] : [width < 600 ? 340 : 440, 620];  // on paper, so that it fits below a table
+    const height = Math.round(Math.max(least, Math.min(most, (width - 70) * (t - b) / (r - l) + 60)));
     const unit = Math.min((width - 82) / (r - l), (height - 56) / (t - b));  // the same on both axes
     const half = [(width - 82) / unit / 2, (height - 56) / unit / 2], middle = [(l + r) / 2, (b + t) / 2];
     const {X, Y, left, top, bottom} = axes(svg, width, height, {
@@ -243,7 +246,7 @@ const drawHeat = () => {
     `on ${heat.tasks.length} tasks` + (content.shown.of > content.shown.tasks ? ` (of ${content.shown.of})` : "") +
     ", similar ones side by side, scaled by task. Full cells were measured; narrow ones are predicted. The rows of the start are framed and named; " +
     (heat.of > heat.shown ? `the others are ${heat.shown} of the ${heat.of.toLocaleString("en")} configurations of the history, evenly from the best to the worst.` : "the others are those of the history."));
-  colourKey(box, "0, the best of a task", "1, the worst");
+  colourKey(box, "", "0, the best of a task", "1, the worst");
   const label = `Heat map of the losses of ${rows.length} configurations on ${heat.tasks.length} tasks`;
   const name = (row, narrow) => row.start ? (narrow ? `start ${row.start}` : `start ${row.start}: ${words(row.config)}`) : (narrow ? String(rows.indexOf(row) + 1) : words(row.config));
   const rank = content.slices.map(slice => slice.name);  // the parameters that matter most come first
