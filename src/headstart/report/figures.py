@@ -208,14 +208,32 @@ def curves(axes: Any, lines: Sequence[Curve], *, title: str = "", x: str = "", y
 
 
 def span(axes: Any, left: float, right: float, y: float, label: str) -> None:
-    """An arrow from `right` to `left` at height y, with a label below it, right of its tip: what is saved."""
+    """An arrow from `right` to `left` at height y: what is saved. The label stands where it covers the curves least."""
     from matplotlib.patheffects import withStroke
 
     arrow = {"arrowstyle": "-|>", "color": "#444444", "lw": 1.1, "ls": "--", "shrinkA": 0, "shrinkB": 5}
     axes.annotate("", (left, y), (right, y), arrowprops=arrow)
     rim = [withStroke(linewidth=2.5, foreground="white")]  # readable on a line, without a plate that hides it
-    place = {"textcoords": "offset points", "ha": "left", "va": "top", "color": "#444444"}
-    axes.annotate(label, (left, y), (14, -5), path_effects=rim, **place)
+    text = axes.annotate(label, (left, y), (0, 0), textcoords="offset points", color="#444444", path_effects=rim)
+    curves = [axes.transData.transform(_dense(line)) for line in axes.lines]
+
+    def covered(place: tuple[float, str, int]) -> int:
+        x, side, offset = place
+        text.xy = (x, y)
+        text.set(va=side, ha="left" if x == left else "center", position=(14 if x == left else 0, offset))
+        box = text.get_window_extent().padded(2)
+        return sum(int(box.count_contains(curve)) for curve in curves)
+
+    middle = (left + right) / 2
+    places = [(x, side, offset) for x in (left, middle) for side, offset in (("top", -5), ("bottom", 5))]
+    covered(min(places, key=covered))
+
+
+def _dense(line: Any) -> Array:
+    """Points of a line, close to each other: (n, 2)."""
+    x, y = (np.asarray(values, dtype=float) for values in line.get_data())
+    at = np.linspace(0, len(x) - 1, 40 * len(x))
+    return np.column_stack([np.interp(at, np.arange(len(x)), values) for values in (x, y)])
 
 
 def _numbers(axes: Any) -> None:
