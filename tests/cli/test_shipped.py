@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.svm import SVC
+from sklearn.neighbors import KNeighborsClassifier
 
 import headstart as hs
 from headstart.cli.shipped import as_python
@@ -51,8 +51,9 @@ def test_suggestions_of_a_shipped_history_in_three_formats(folder: Path) -> None
 
 def test_suggestions_for_a_data_set_begin_with_its_defaults(folder: Path) -> None:
     data = pd.read_csv(folder / "data.csv")
-    done = headstart("suggest", "svm", "--features", "data.csv", "--target", "y", "--json", cwd=folder)
-    found = hs.defaults(SVC(), data.drop(columns="y"), data["y"])
+    name, metric = "k-nearest-neighbours-classification", ("--metric", "log_loss")
+    done = headstart("suggest", name, *metric, "--features", "data.csv", "--target", "y", "--json", cwd=folder)
+    found = hs.defaults(KNeighborsClassifier(), data.drop(columns="y"), data["y"], scoring="neg_log_loss")
     first = json.loads(done.stdout)[0]
     assert {name: found.get_params()[name] for name in first} == first
 
