@@ -248,7 +248,7 @@ def test_no_printed_page_is_almost_empty(path, paper, tmp_path):
 
 def test_a_long_source_breaks_between_its_parts(path, tmp_path):
     found = content_of(path)
-    found["about"]["source"] = "sqlite:////home/colleague/searches/of_this_autumn/runs.db"
+    found["about"]["source"] = "sqlite:////data/colleague/searches/of_this_autumn/runs.db"
     (tmp_path / "long.html").write_text(report.page(found), encoding="utf-8")
     broken = """
       const range = document.createRange(), found = [];
