@@ -7,8 +7,8 @@ configuration λ is worth
 
 so a small gain on most data sets counts as much as a large one on few. The candidate with the highest mean is chosen,
 unless it is worth no more than the defaults themselves, 1/2. Past data sets count by how much their meta-features
-resemble those of the new one. `benchmarks/no_search.py` compares
-this rule with others, and prints what each constant is worth.
+resemble those of the new one. `benchmarks/no_search.py` compares this rule with others, and prints what each constant
+is worth.
 
 | symbol | name    | shape  | meaning                                                            |
 | ------ | ------- | ------ | ------------------------------------------------------------------ |

@@ -324,7 +324,7 @@ class Optimizer(BestTrial):
         told = self._told() if told is None else told
         left = self.n_init - len(told)
         if left <= 0 and self._starting_over(told) is not None:
-            return "The search no longer improves, so every second trial, such as the next, is of one that starts over."
+            return "The search no longer improves, so the next trial belongs to one that starts over."
         if left > 0 and not isinstance(self._run, AutoRun):
             return f"{left} of the first {self.n_init} trials are still to come from the start: {self._start}."
         return self._decides(told, starting=left > 0)

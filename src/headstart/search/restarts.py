@@ -3,8 +3,8 @@
 Past runs lead a search quickly to a good region, and nearly all its trials lie there. If the best one is elsewhere, the
 run's own process has seen nothing of it; a search that began at random would have. So once a search no longer improves,
 every second trial belongs to another one that starts over: it begins at random and knows only its own trials. What it
-finds, the first one sees as well. If the second one stalls, too, a third takes its place. So behind the point at which
-the first one stalls, a search takes at most twice the trials of one without past runs.
+finds, the first one sees as well. If the second one stalls, too, a third takes its place. So after a stall, a search
+needs about twice the trials of one without past runs, at worst.
 """
 
 from __future__ import annotations
