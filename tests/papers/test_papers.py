@@ -406,13 +406,13 @@ def results(tmp_path: Path, a: list[list[float]], b: list[list[float]], name: st
     [(BETTER, [HOLDS, OPEN, FAILS]), (NO_BETTER, [FAILS, HOLDS, HOLDS]), (AS_GOOD, [FAILS, HOLDS, FAILS])],
 )
 def test_a_comparison_is_paired_and_counts_standard_errors(tmp_path: Path, kind: str, expected: list[str]) -> None:
-    """After one trial A is better by .1 on all three tasks; after two, on two of them; after three, it is worse."""
+    """After one trial A is better by about .1 on all three tasks; after two, on two of them; after three, it is worse."""
     b = [[0.5, 0.5, 0.5], [0.3, 0.3, 0.3], [0.9, 0.9, 0.9]]
-    a = [[0.4, 0.3, 0.6], [0.2, 0.2, 0.4], [0.8, 1.0, 1.0]]
+    a = [[0.4, 0.3, 0.6], [0.2, 0.2, 0.4], [0.799, 1.0, 1.001]]
     read = results(tmp_path, a, b)
     found = read.find(Compare("figure1", "A", "B", (1, 2, 3), kind))
     assert [one.verdict for one in found] == expected
-    assert found[0].difference == pytest.approx(-0.1)
+    assert found[0].difference == pytest.approx(-0.301 / 3, rel=1e-4)
     assert found[1].se == pytest.approx(np.std([-0.2, -0.1, 0.1], ddof=1) / np.sqrt(3), rel=1e-4)
     turned = read.find(Compare("figure1", "B", "A", (2,)))[0]
     assert (turned.difference, turned.se) == (-found[1].difference, found[1].se)
@@ -424,7 +424,7 @@ def test_a_comparison_is_paired_and_counts_standard_errors(tmp_path: Path, kind:
 
 
 def test_a_verdict_on_several_comparisons(tmp_path: Path) -> None:
-    read = results(tmp_path, [[0.4, 0.3, 0.6], [0.2, 0.2, 0.4], [0.8, 1, 1]], [[0.5] * 3, [0.3] * 3, [0.9] * 3])
+    read = results(tmp_path, [[0.4, 0.3, 0.6], [0.2, 0.2, 0.4], [0.799, 1, 1.001]], [[0.5] * 3, [0.3] * 3, [0.9] * 3])
     one, two, three = read.find(Compare("figure1", "A", "B", (1, 2, 3)))
     assert verdict([one]) == HOLDS
     assert verdict([one, two]) == TENDS
@@ -459,6 +459,18 @@ def test_two_standard_errors_of_three_data_sets_are_not_significant() -> None:
     assert (three.verdict, fifty.verdict) == (OPEN, OPEN)
     assert Found(check, 1, -2.02, 1.0, 49, 50).verdict == HOLDS
     assert Found(check, 1, -5.0, 1.0, 0, 1).verdict == OPEN  # one data set decides nothing
+
+
+def test_equal_differences_are_judged_by_the_sign_test() -> None:
+    """Student's t would call three equal differences certain; with signs at random, 1 in 4 is as extreme."""
+    from scipy.stats import binomtest
+
+    check = Compare("f", "A", "B", (1,))
+    for n in (2, 3, 8):
+        for se in (0.0, 1e-17):  # equal up to rounding
+            assert Found(check, 1, -0.1, se, n - 1, n).p == pytest.approx(binomtest(0, n).pvalue)
+    assert Found(check, 1, -0.1, 0.0, 2, 3).verdict == OPEN
+    assert Found(check, 1, -0.1, 0.0, 7, 8).verdict == HOLDS
 
 
 def test_welchs_degrees_of_freedom() -> None:

@@ -2,8 +2,9 @@
 
 A claim is a list of comparisons of two lines of a figure after some numbers of trials. Comparisons are paired by task,
 so that the standard error is that of the difference. A difference is tested by Student's t with n − 1 degrees of
-freedom for n tasks (Welch's for differences that are not paired). All comparisons of a claim on one history are
-corrected together by Holm's method, which keeps the probability of any false one below the level.
+freedom for n tasks (Welch's for differences that are not paired). Where all n differences are the same, t is infinite
+however small n is; then the sign test decides. All comparisons of a claim on one history are corrected together by
+Holm's method, which keeps the probability of any false one below the level.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ BETTER, NO_BETTER, AS_GOOD = "better", "no better", "as good"
 HOLDS, TENDS, OPEN, PARTLY, FAILS = "holds", "tends to hold", "not decided", "holds in part", "does not hold"
 UNTOUCHED = "not contradicted"
 LEVEL = 0.05  # of the corrected p-value at which a difference is significant
+EQUAL = 1e-9  # of the mean difference: a standard error of at most this comes from rounding
 NBSP = "\N{NO-BREAK SPACE}"
 
 
@@ -94,12 +96,14 @@ class Found:
 
     @property
     def p(self) -> float:
-        """The two-sided p-value of no difference, by Student's t."""
+        """The two-sided p-value of no difference, by Student's t; by the sign test if all differences are the same."""
         from scipy.stats import t
 
         if self.df < 1 or self.difference == 0:
             return 1.0
-        return float(2 * t.sf(abs(self.difference) / self.se, self.df)) if self.se > 0 else 0.0
+        if self.se <= EQUAL * abs(self.difference):
+            return 2.0 ** (1 - self.n)
+        return float(2 * t.sf(abs(self.difference) / self.se, self.df))
 
     @property
     def significant(self) -> bool:

@@ -89,9 +89,9 @@ The tables give a verdict for each claim and each collection of data sets. "All 
 behind it: one for each number of trials that the claim names. A difference is between two means over the n
 left-out data sets (of ADTM, unless stated otherwise), ± its standard error, paired over data sets. Less is better, so
 a negative difference favours the first. Differences are tested by Student's t with n − 1 degrees of freedom (Welch's
-where they are not paired). The comparisons of a cell are corrected together by Holm's method, at a level of
-{LEVEL:.0%}; those that are significant are **bold**. Different cells are not corrected for each other: with no true
-difference anywhere, about 1 cell in 20 would still have a significant one.
+where they are not paired; by the sign test where all n are the same). The comparisons of a cell are corrected together
+by Holm's method, at a level of {LEVEL:.0%}; those that are significant are **bold**. Different cells are not corrected
+for each other: with no true difference anywhere, about 1 cell in 20 would still have a significant one.
 
 | verdict | comparisons in the cell |
 | --- | --- |

@@ -41,7 +41,7 @@ def run(out: Path, *, seed: int = 0, quick: bool = False, jobs: int = -1, progre
         f"images, {setting}": partial(searches.experiment, setting, there, effort, seed)
         for setting in searches.settings(there)
     }
-    signature = {"paper": "siamese", "seed": seed, "version": 3, **asdict(effort)}
+    signature = {"paper": "siamese", "seed": seed, "version": 4, **asdict(effort)}
     more = {"history": digest(library.load("resnet")), "sources": there, "searches": searches.SEARCHES} if there else {}
     done: dict[str, Rows] = {}
     for part, settings in ((work, signature), (on_images, {**signature, **more})):
@@ -75,7 +75,7 @@ def text(frame: pd.DataFrame) -> str:
     last = groups[groups["measure"] == "held-out loss"].groupby(["problem", "method"])["value"].min()
     parts.append(f"Lowest held-out loss (Fig. 6):\n{_wide(last, 4)}")
     for measure, title in (("accuracy", "Accuracy on held-out pairs"), ("seconds", "CPU seconds of training")):
-        values = groups[groups["measure"] == measure].set_index(["problem", "method"])["value"]
+        values = groups[groups["measure"] == measure].groupby(["problem", "method"])["value"].mean()
         parts.append(f"{title}:\n{_wide(values, 2)}")
     found = frame[frame["experiment"] == "problems"]
     for measure, title in (
