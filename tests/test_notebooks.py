@@ -88,6 +88,10 @@ def test_a_sampler_keeps_passwords_to_itself(tmp_path):
 def test_a_store_keeps_passwords_to_itself(tmp_path):
     assert repr(hs.Store("postgresql://me:secret@host/runs")) == "Store('postgresql://me:***@host/runs')"
     assert repr(hs.Store(tmp_path / "runs.db")) == f"Store({str(tmp_path / 'runs.db')!r})"
+    where = "Store('postgresql://me:***@host/runs?password=***')"
+    assert repr(hs.Store("postgresql://me:secret@host/runs?password=secret")) == where
+    with pytest.raises(ArgumentError, match=r"^postgresql://me:\*\*\*@host/runs has an @ .*write it as %40"):
+        hs.Store("postgresql://me:sec@ret@host/runs")
     with pytest.raises(ArgumentError, match=r"'postgre sql://me:\*\*\*@host/runs' is not a storage URL"):
         hs.Store("postgre sql://me:secret@host/runs")
 

@@ -43,7 +43,7 @@ def open_database(where: str) -> RDBStorage:
 
 
 def _open_once(where: str) -> RDBStorage:
-    url = sqlalchemy.engine.make_url(where)
+    url = parsed(where)
     try:
         return _opened(read_only(url), where)
     except sqlalchemy.exc.OperationalError as error:
@@ -125,9 +125,20 @@ def file_of(url: sqlalchemy.URL) -> str:
     return "" if file.startswith(":memory:") else file
 
 
-def hidden(url: str) -> str:
-    """A URL without its password."""
+def parsed(where: str) -> sqlalchemy.URL:
+    """The URL of a storage."""
     try:
-        return sqlalchemy.engine.make_url(url).render_as_string(hide_password=True)
-    except sqlalchemy.exc.ArgumentError:  # not a URL, but it may have been meant as one
-        return re.sub(r"(://[^:/@]*:).*@", r"\1***@", url)
+        url = sqlalchemy.engine.make_url(where)
+    except sqlalchemy.exc.ArgumentError:
+        raise ArgumentError(f"{hidden(where)!r} is not a storage URL such as sqlite:///runs.db") from None
+    if "@" in (url.host or ""):  # drivers would repeat the rest of the password as the name of a host
+        raise ArgumentError(f"{hidden(where)} has an @ in its password or user name; write it as %40")
+    return url
+
+
+def hidden(url: str) -> str:
+    """A URL without its password, also if it is not a valid one but was meant as one."""
+    with suppress(sqlalchemy.exc.ArgumentError):
+        url = sqlalchemy.engine.make_url(url).render_as_string(hide_password=True)
+    url = re.sub(r"(://[^:/@]*:).*@", r"\1***@", url)
+    return re.sub(r"([?&][^=&]*(?:passw|pwd|secret|token)[^=&]*=)[^&]*", r"\1***", url, flags=re.IGNORECASE)

@@ -10,7 +10,6 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-import sqlalchemy
 from optuna import Study
 from optuna.storages import BaseStorage, RDBStorage
 from optuna.storages.journal import JournalFileBackend
@@ -18,7 +17,7 @@ from optuna.study import StudyDirection
 
 from headstart._support.wording import closest, some
 from headstart.adapters.optuna.damage import Damage
-from headstart.adapters.optuna.databases import file_of, hidden, open_database
+from headstart.adapters.optuna.databases import file_of, hidden, open_database, parsed
 from headstart.adapters.optuna.journals import open_journal
 from headstart.adapters.optuna.trials import Found, PastTrial, backend, read_studies, read_trials
 from headstart.errors import ArgumentError, EmptyHistoryError, FormatError
@@ -142,11 +141,8 @@ def open_storage(where: str, damage: Damage) -> Iterator[BaseStorage]:
 
 
 def _open_url(where: str) -> BaseStorage:
-    try:
-        url = sqlalchemy.engine.make_url(where)
-        scheme = url.get_backend_name()
-    except sqlalchemy.exc.ArgumentError:
-        raise ArgumentError(f"{hidden(where)!r} is not a storage URL such as sqlite:///runs.db") from None
+    url = parsed(where)
+    scheme = url.get_backend_name()
     if scheme not in SCHEMES:
         hint = closest(scheme, SCHEMES) or f"; use {', '.join(SCHEMES)}"
         raise ArgumentError(f"{hidden(where)} has the unknown scheme {scheme!r}{hint}")

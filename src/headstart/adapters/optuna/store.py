@@ -27,7 +27,7 @@ from headstart._support.log import log
 from headstart._support.wording import counted
 from headstart.adapters.optuna.attributes import ORIGIN, RUN, TASK, WHY
 from headstart.adapters.optuna.damage import Damage
-from headstart.adapters.optuna.databases import hidden
+from headstart.adapters.optuna.databases import hidden, parsed
 from headstart.adapters.optuna.distributions import to_distributions
 from headstart.adapters.optuna.reading import read_as
 from headstart.adapters.optuna.storages import open_storage
@@ -47,7 +47,7 @@ def check_store(where: str) -> None:
     """An error if there can be no store at this place."""
     path = _file(where)
     if path is None:
-        _url(where)
+        parsed(where)
         return
     if path.is_dir():
         raise FormatError(f"{where} is a folder, not a store", "name a file in it, such as runs.db")
@@ -87,17 +87,10 @@ def _file(where: str) -> Path | None:
     """The file behind a path or an SQLite URL; None for a server, or a database in memory."""
     if "://" not in where:
         return Path(where)
-    url = _url(where)
+    url = parsed(where)
     if url.get_backend_name() != "sqlite" or not url.database or url.database.startswith(("file:", ":memory:")):
         return None
     return Path(url.database)
-
-
-def _url(where: str) -> sqlalchemy.engine.URL:
-    try:
-        return sqlalchemy.engine.make_url(where)
-    except sqlalchemy.exc.ArgumentError:
-        raise ArgumentError(f"{hidden(where)!r} is not a storage URL such as sqlite:///runs.db") from None
 
 
 # -- reading ---------------------------------------------------------------------------------------------------
