@@ -4,7 +4,7 @@ python benchmarks/stress_workers.py [--trials 1000] [--storages sqlite journal p
 
 Trials per second of HeadstartSampler and of Optuna's TPESampler, and the processor time of a trial in its worker, which
 depends less on what else the machine does. "Twice" counts configurations that two finished trials have in common. A
-worker that fails, for instance since a database is locked, or that takes longer than LIMIT seconds, ends the campaign.
+worker fails if it ends with an exception, for instance since a database is locked, or takes longer than LIMIT seconds.
 """
 
 from __future__ import annotations
@@ -46,18 +46,19 @@ def work(where: str, name: str, kind: str, trials: int, seed: int) -> None:
     study.optimize(objective, n_trials=trials)
 
 
-def one_study(where: str, name: str, kind: str, workers: int, trials: int, seed: int) -> tuple[Outcome, float, float]:
-    """What was tried twice, trials per second, and processor seconds per trial."""
+def one_study(
+    where: str, name: str, kind: str, workers: int, trials: int, seed: int
+) -> tuple[Outcome, int, float, float]:
+    """What was tried twice, the workers that failed, trials per second, and processor seconds per trial."""
     run_alone(lambda: optuna.create_study(storage=opened(where), study_name=name))
     begin = time.monotonic()
     pids = [fork(work, where, name, kind, trials // workers, seed) for _ in range(workers)]
     ends = [os.wait4(pid, 0) for pid in pids]
     seconds = time.monotonic() - begin
     found = run_alone(lambda: counted(where, name))
-    if any(code for _, code, _ in ends):
-        raise SystemExit(f"a worker failed on {name}")
+    failed = sum(code != 0 for _, code, _ in ends)
     busy = sum(used.ru_utime + used.ru_stime for _, _, used in ends)
-    return found, found.finished / seconds, busy / max(found.finished, 1)
+    return found, failed, found.finished / seconds, busy / max(found.finished, 1)
 
 
 def counted(where: str, name: str) -> Outcome:
@@ -81,19 +82,23 @@ def main() -> None:
     hs.optuna.HeadstartSampler(None, n_init=2, space=SPACE)
     warm_up = optuna.create_study(sampler=hs.optuna.HeadstartSampler(None, n_init=2))
     warm_up.optimize(objective, n_trials=4)  # loads what is imported on first use
-    print("| storage | sampler | workers | trials | twice | trials per second | processor ms per trial |")
-    print("| --- | --- | --: | --: | --: | --: | --: |")
-    twice = 0
+    print(
+        "| storage | sampler | workers | trials | twice | failed workers | trials per second | processor ms per trial |"
+    )
+    print("| --- | --- | --: | --: | --: | --: | --: | --: |")
+    faults = 0
     for kind in args.storages:
         with tempfile.TemporaryDirectory() as folder, place(kind, Path(folder)) as where:
             for name in args.samplers:
                 for workers in args.workers:
                     trials = args.trials if workers > 1 else max(args.trials // 8, 1)
-                    found, speed, busy = one_study(where, f"{name}-{workers}", name, workers, trials, args.seed)
-                    counts = f"{workers} | {found.finished} | {found.twice} | {speed:.1f} | {1000 * busy:.0f}"
+                    found, failed, speed, busy = one_study(where, f"{name}-{workers}", name, workers, trials, args.seed)
+                    counts = (
+                        f"{workers} | {found.finished} | {found.twice} | {failed} | {speed:.1f} | {1000 * busy:.0f}"
+                    )
                     print(f"| {kind} | {name} | {counts} |", flush=True)
-                    twice += found.twice * (name == "HeadstartSampler")
-    sys.exit(bool(twice))
+                    faults += (found.twice + failed) * (name == "HeadstartSampler")
+    sys.exit(bool(faults))
 
 
 if __name__ == "__main__":
