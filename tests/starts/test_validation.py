@@ -208,7 +208,7 @@ def test_an_estimate_of_the_time_comes_first_and_results_as_they_come(capsys, mo
     monkeypatch.setattr(Progress, "advance", lambda self, **more: notes.append(more) or advance(self, **more))
     found = hs.evidence(similar(tasks=8), n=3, methods=("rbi",), tasks=4, progress=True)
     assert capsys.readouterr().err.startswith("leaving out 4 of 8 tasks in turn, about 0:00:0")
-    last = f"so far rbi {found.curves['rbi'][:, -1].mean():.3f}, random {found.random[:, 2].mean():.3f}"
+    last = f"rbi {found.curves['rbi'][:, -1].mean():.3f}, random {found.random[:, 2].mean():.3f}"
     assert len(notes) == 4
     assert notes[-1] == {"note": last}
 

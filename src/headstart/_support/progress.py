@@ -16,6 +16,7 @@ from headstart.errors import ArgumentError
 T = TypeVar("T")
 
 INTERVAL = 15.0  # seconds between two lines in a log
+WIDE = 100  # columns of a terminal from which on the bar is long
 
 
 def track(iterable: Iterable[T], total: int | None = None, label: str = "") -> Iterator[T]:
@@ -53,7 +54,7 @@ class Progress:
         self._live = self._stream.isatty() and not console.is_dumb_terminal
         self._bar = Bar(
             TextColumn("{task.description}", markup=False),
-            BarColumn(bar_width=24),
+            BarColumn(bar_width=24 if console.width >= WIDE else 10),  # the note should fit, too
             MofNCompleteColumn(),
             TimeElapsedColumn(),
             TimeRemainingColumn(),

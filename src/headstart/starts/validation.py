@@ -170,7 +170,7 @@ def _shown(work: Results, method: str, tasks: int, total: int, jobs: int) -> Res
         for curves, random in chain([first], work):
             ends.append((curves[0][-1], random[len(curves[0]) - 1]))
             mine, drawn = np.mean(ends, axis=0)
-            progress.advance(note=f"so far {method} {mine:.3f}, random {drawn:.3f}")
+            progress.advance(note=f"{method} {mine:.3f}, random {drawn:.3f}")
             yield curves, random
 
 
