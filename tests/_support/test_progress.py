@@ -91,7 +91,7 @@ def drawn(text: str) -> list[str]:
 def test_a_terminal_gets_a_bar_that_fills(monkeypatch: pytest.MonkeyPatch) -> None:
     lines = drawn(shown(monkeypatch, ["wine", "iris", "sonar"]))
     assert any(line.startswith("training") and "1/3" in line and line.endswith("wine") for line in lines)
-    assert lines[-1].startswith("training " + "━" * 24 + " 3/3 0:00:0")
+    assert lines[-1].startswith("training " + "━" * 10 + " 3/3 0:00:0")
     assert "sonar" not in lines[-1]
 
 
@@ -102,7 +102,7 @@ def test_a_long_note_stays_on_the_line(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_terminal_without_line_characters_gets_ascii(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "training " + "-" * 24 + " 3/3" in drawn(shown(monkeypatch, ["wine"] * 3, encoding="cp1252"))[-1]
+    assert "training " + "-" * 10 + " 3/3" in drawn(shown(monkeypatch, ["wine"] * 3, encoding="cp1252"))[-1]
 
 
 def test_a_dumb_terminal_gets_lines(monkeypatch: pytest.MonkeyPatch) -> None:
