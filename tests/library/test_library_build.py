@@ -308,6 +308,30 @@ def test_an_error_half_way_keeps_what_is_finished(tmp_path: Path) -> None:
     assert calls == ["c", "d"]
 
 
+def test_packed_pieces_are_read_and_added_to(tmp_path: Path) -> None:
+    work, other = tmp_path / "work", {"seed": 1}
+    pieces.run(["a", "b"], str.upper, work, signature=SIGNATURE, jobs=1, progress=False)
+    pieces.run(["a"], lambda key: {"value": [1.5, "ü"]}, work, signature=other, jobs=1, progress=False)
+    assert pieces.pack(work) == tmp_path / "work.jsonl.xz"
+    assert not work.exists()
+    assert pieces.read(work, "a", SIGNATURE) == "A"
+    assert pieces.read(work, "a", other) == {"value": [1.5, "ü"]}
+    assert pieces.read(work, "b", other) is None
+    done = pieces.run(["c", "b"], str.upper, work, signature=SIGNATURE, jobs=1, progress=False)
+    assert done == {"c": "C", "b": "B"}
+    assert [file.name[0] for file in work.iterdir()] == ["c"]  # b was not computed again
+    before = (tmp_path / "work.jsonl.xz").read_bytes()
+    pieces.pack(work)
+    assert [pieces.read(work, key, SIGNATURE) for key in "abc"] == ["A", "B", "C"]
+    packed = tmp_path / "work.jsonl.xz"
+    again = packed.read_bytes()
+    assert again != before
+    pieces.pack(work)
+    assert packed.read_bytes() == again  # the same pieces, the same bytes
+    packed.write_bytes(again[:-40])
+    assert pieces.read(work, "c", {"seed": 3}) is None  # a damaged file loses pieces, but stops nothing
+
+
 @pytest.mark.parametrize("damage", ["cut", "empty", "changed", "swapped", "not utf-8"])
 def test_damaged_pieces_are_redone(tmp_path: Path, damage: str) -> None:
     pieces.run(["a", "b"], str.upper, tmp_path, signature=SIGNATURE, jobs=1, progress=False)

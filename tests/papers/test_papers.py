@@ -284,7 +284,7 @@ def test_both_papers_leave_their_tables_and_figures_behind(tmp_path: Path, monke
     out = tmp_path / "one"
     text = initializations.run(history, out, name="valleys", quick=True, jobs=1, progress=False)
     names = {f"figure{i}{ending}" for i in range(1, 7) for ending in (".png", ".svg")}
-    assert {path.name for path in out.iterdir()} == names | {"pieces", *TABLES}
+    assert {path.name for path in out.iterdir()} == names | {"pieces.jsonl.xz", *TABLES}
     table = tables.read(out / "results.csv")
     adtm = table[table["trial"] == 5].groupby(["figure", "line"])["value"].mean()
     shown = tables.read(out / "summary.csv").set_index(["figure", "line", "trial"])["mean"]

@@ -4,16 +4,22 @@ A piece is a JSON file `<key>-<digest of the signature>.json` in the work folder
 the piece was computed with, so results of different settings can share a folder without mixing. The calling process
 writes pieces under a temporary name and renames them, so a piece is complete or absent. A piece that was damaged later
 is computed again.
+
+When all is done, thousands of pieces fit into one compressed file beside the folder, `<folder>.jsonl.xz` (`pack`). Its
+first line holds the signatures by their digests, and each further line one piece: digest, key and payload. Such pieces
+are read like the others, so a run can be continued from there.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import lzma
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -84,11 +90,10 @@ def _finished(compute: Callable[[str], Payload], keys: Sequence[str], jobs: int)
 
 def path(work: str | Path, key: str, signature: Mapping[str, Any]) -> Path:
     """The file of the piece with this key and these settings."""
-    digest = hashlib.sha256(_canonical(signature).encode()).hexdigest()[:10]
     name = quote(key, safe="")
     if len(name) > LONGEST:  # file systems allow about 255
         name = f"{name[: LONGEST - 17]}-{hashlib.sha256(key.encode()).hexdigest()[:16]}"
-    return Path(work) / f"{name}-{digest}.json"
+    return Path(work) / f"{name}-{_digest(signature)}.json"
 
 
 def write(work: str | Path, key: str, signature: Mapping[str, Any], payload: Payload) -> Payload:
@@ -103,15 +108,83 @@ def write(work: str | Path, key: str, signature: Mapping[str, Any], payload: Pay
 
 
 def read(work: str | Path, key: str, signature: Mapping[str, Any]) -> Payload | None:
-    """The stored payload; None if it is missing, damaged or from other settings."""
+    """The stored payload, packed or not; None if it is missing, damaged or from other settings."""
+    found = _read_file(path(work, key, signature))
+    if found is not None and found[0] == key and _canonical(found[1]) == _canonical(signature):
+        return found[2]
+    return _packed(packed(work)).get((_digest(signature), key))
+
+
+def _read_file(file: Path) -> tuple[str, Mapping[str, Any], Payload] | None:
+    """Key, signature and payload; None if the file is missing or damaged."""
     try:
-        piece = json.loads(path(work, key, signature).read_text(encoding="utf-8"))
-        text = _canonical(piece["payload"])
-        if piece["key"] != key or _canonical(piece["signature"]) != _canonical(signature):
-            return None
-        return piece["payload"] if piece["sha256"] == _checksum(text) else None
+        piece = json.loads(file.read_text(encoding="utf-8"))
+        key, signature, payload = piece["key"], piece["signature"], piece["payload"]
+        return (key, signature, payload) if piece["sha256"] == _checksum(_canonical(payload)) else None
     except (OSError, ValueError, KeyError, TypeError):
         return None
+
+
+# -- many pieces in one file ----------------------------------------------------------------------------------
+
+
+def packed(work: str | Path) -> Path:
+    """The compressed file beside this folder."""
+    work = Path(work)
+    return work.with_name(f"{work.name}.jsonl.xz")
+
+
+def pack(work: str | Path) -> Path:
+    """Move all pieces of a folder into the compressed file beside it. Damaged ones are left out."""
+    work, file = Path(work), packed(work)
+    signatures, lines = _contents(file)
+    files = sorted(work.glob("*.json"))
+    for one in files:
+        found = _read_file(one)
+        if found is not None:
+            key, signature, payload = found
+            signatures[_digest(signature)] = signature
+            lines[_digest(signature), key] = payload
+    text = [signatures, *([digest, key, lines[digest, key]] for digest, key in sorted(lines))]
+    with replacing(file) as temporary, lzma.open(temporary, "wt", encoding="utf-8", newline="\n") as stream:
+        stream.writelines(json.dumps(line, separators=(",", ":"), allow_nan=False) + "\n" for line in text)
+    for one in files:
+        one.unlink(missing_ok=True)
+    with suppress(OSError):  # something else lies there
+        work.rmdir()
+    return file
+
+
+def _packed(file: Path) -> Mapping[tuple[str, str], Payload]:
+    """The payloads of a compressed file by digest and key."""
+    try:
+        about = file.stat()
+    except OSError:
+        return {}
+    return _unpacked(file, about.st_mtime_ns, about.st_size)
+
+
+@lru_cache(maxsize=1)
+def _unpacked(file: Path, changed: int, size: int) -> Mapping[tuple[str, str], Payload]:
+    """As `_packed`; what the file was like when it was read is part of the question, so the answer never ages."""
+    return _contents(file)[1]
+
+
+def _contents(file: Path) -> tuple[dict[str, Any], dict[tuple[str, str], Payload]]:
+    """Signatures and payloads. Of a damaged file, what can still be read is kept."""
+    signatures: dict[str, Any] = {}
+    lines: dict[tuple[str, str], Payload] = {}
+    with (
+        suppress(OSError, EOFError, lzma.LZMAError, ValueError, TypeError),
+        lzma.open(file, "rt", encoding="utf-8") as text,
+    ):
+        first = json.loads(next(text, "{}"))
+        signatures = {digest: one for digest, one in first.items() if _digest(one) == digest}
+        for line in text:
+            digest, key, payload = json.loads(line)
+            if digest in signatures:
+                lines[digest, key] = payload
+    return signatures, lines
 
 
 def _call(compute: Callable[[str], Payload], key: str) -> tuple[str, Payload]:
@@ -123,6 +196,10 @@ def _call(compute: Callable[[str], Payload], key: str) -> tuple[str, Payload]:
 
 def _canonical(value: Any) -> str:
     return json.dumps(value, sort_keys=True, allow_nan=False)
+
+
+def _digest(signature: Mapping[str, Any]) -> str:
+    return hashlib.sha256(_canonical(signature).encode()).hexdigest()[:10]
 
 
 def _checksum(text: str) -> str:

@@ -98,6 +98,7 @@ def run(
     work = runs.Work(history, tasks, out / "pieces", seed=seed, jobs=jobs, progress=progress, learned_once=True)
     begun = work.run(first, "starts")
     long = [] if starts is not None else work.run(usable(long_arms(times, trials), history), "searches")
+    work.pack()
     title = name if starts is None else f"{name}, Fig. 1 only"
     about = tables.description("initializations", title, seed=seed, quick=quick, tasks=len(tasks), repetitions=times)
     shown = tables.write([*start_lines(history, tasks, begun), *long_lines(tasks, long)], out, about)

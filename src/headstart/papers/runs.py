@@ -245,6 +245,10 @@ class Work:
         starts = {name: found[START] for name, found in alone.items()}
         return alone | self._pieces(arms, repetition, starts, label)
 
+    def pack(self) -> None:
+        """All pieces into one compressed file, since thousands of small ones are slow to copy."""
+        pieces.pack(self.folder)
+
     def _pieces(
         self,
         arms: Sequence[Arm],

@@ -64,6 +64,7 @@ def run(
     work = runs.Work(history, tasks, out / "pieces", seed=seed, jobs=jobs, progress=progress, coarse=False)
     long = work.run(long_arms(times, trials), "searches")
     starts = work.run(start_arms(times, quick), "starts")
+    work.pack()
     about = tables.description("similarities", name, seed=seed, quick=quick, tasks=len(tasks), repetitions=times)
     shown = tables.write(lines(tasks, long, starts), out, about)
     draw(shown, out, name)

@@ -54,6 +54,7 @@ def run(out: Path, *, seed: int = 0, quick: bool = False, jobs: int = -1, progre
             progress=progress,
             label="runs",
         )
+    pieces.pack(out / "pieces")
     frame = pd.DataFrame([{"experiment": key.partition(",")[0], **row} for key, rows in done.items() for row in rows])
     with replacing(out / "results.csv") as temporary:
         frame.to_csv(temporary, index=False)
