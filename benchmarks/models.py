@@ -33,6 +33,7 @@ from sklearn.model_selection import train_test_split
 import headstart as hs
 from headstart.library import folds, measuring, pieces, problems
 from headstart.library.datasets import Dataset
+from headstart.library.landmarks import landmarks
 from headstart.library.models import CLASSIFICATION, MODELS, Model, features
 from headstart.library.portfolios import best_for
 
@@ -95,6 +96,10 @@ class Problem:
         return features(self.model.kind, self.part.X, self.part.y)
 
     @property
+    def landmarks(self) -> dict[str, float]:
+        return landmarks(self.model.kind, self.part.X, self.part.y)
+
+    @property
     def defaults(self) -> Config:
         return self.model.default_for(self.held_out[0].X_train.shape[1])
 
@@ -125,7 +130,7 @@ def search(key: str, *, metric: str | None) -> list[Losses]:
     if method == "FLAML":
         return [] if (config := problem.by_flaml) is None else [problem(config)]
     if method == "no search":
-        return [problem(best_for(name, metric, problem.features) or problem.defaults)]
+        return [problem(best_for(name, metric, {**problem.features, **problem.landmarks}) or problem.defaults)]
     if method == "random":
         return [problem(config) for config in model.space.sample(TRIALS[method], seed=seed)]
     if method == "headstart":
