@@ -10,12 +10,14 @@ average: the best configuration on average over the other data sets, by normal s
 defaults most often. ours: the rule of `library/unsearched.py` without features of the data set, with meta-features, and
 with landmarks beside them; the last is what ships. --sweep prints what each of its constants is worth, and how the
 histories fare with the value that is best on all others. --readme prints the README's table, by the log loss (the error
-rate for support vector machines) or the RMSE; --write also updates it there.
+rate for support vector machines) or the RMSE, with the searches of `models.py` from benchmarks/models.json; --write
+also updates it there.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -38,6 +40,7 @@ SWEEPS = {
 }
 SHIPS = "landmarks, too"
 SMALLEST = 1e-3  # lower error rates and log losses count as this one, since no data set has more than 1,000 rows
+RESULTS = Path(__file__).with_name("models.json")
 README = Path(__file__).resolve().parents[1] / "README.md"
 PLACE = re.compile(r"(?<=<!-- models: begin -->\n).*(?=<!-- models: end -->)", re.DOTALL)
 
@@ -164,12 +167,22 @@ def usual(model: Model) -> str:
     return "error" if model.name.startswith("svm") else "log_loss"
 
 
+TRIALS = (("headstart", 5), ("random", 50), ("headstart", 20), ("TPE", 100))
+"""The searches of `models.py` that the README shows."""
+
+
 def readme() -> str:
-    rows = [["model", "data sets", "better than its defaults on", "loss, relative to them"], ["---", *["--:"] * 3]]
+    header = ["model", "data sets", "better than its defaults on", "loss, relative to them"]
+    header += [f"{n} {'of ours' if method == 'headstart' else method}" for method, n in TRIALS]
+    rows = [header, ["---", *["--:"] * (len(header) - 1)]]
+    searched = json.loads(RESULTS.read_text(encoding="utf-8"))
     for model in models():
         (case,) = cases([(model, usual(model))])
         share, ratio = rules(case, SHIPS)[SHIPS]
-        rows.append([f"`{model.class_name}`", str(len(case.defaults)), f"{share:.0%}", f"{ratio:.2f}"])
+        found = searched.get(model.name, {}).get("validation", {})
+        trials = [found.get(f"{method}, {n}") for method, n in TRIALS]
+        shown = [f"{cell[0]:.2f}" if cell else "" for cell in trials]
+        rows.append([f"`{model.class_name}`", str(len(case.defaults)), f"{share:.0%}", f"{ratio:.2f}", *shown])
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
 

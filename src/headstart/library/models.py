@@ -187,9 +187,10 @@ _ALL = (
         "xgboost.XGBClassifier",
         ranges.XGBOOST_CLASSES,
         _XGBOOST,
+        variants=variants.XGBOOST,
         **_ROUNDS,
     ),
-    Model("xgboost-regression", "xgboost.XGBRegressor", ranges.XGBOOST, _XGBOOST, **_ROUNDS),
+    Model("xgboost-regression", "xgboost.XGBRegressor", ranges.XGBOOST, _XGBOOST, variants=variants.XGBOOST, **_ROUNDS),
     Model(
         "catboost-classification",
         "catboost.CatBoostClassifier",
