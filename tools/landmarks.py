@@ -22,7 +22,7 @@ def main() -> None:
     args = parser.parse_args()
     found: dict[str, dict[str, float]] = {}
     for kind, names in problems.NAMES.items():
-        found |= measured(list(names), kind)
+        found |= measured(names, kind)
     stored = json.loads(PATH.read_text(encoding="utf-8")) if PATH.is_file() else {}
     for name in found:
         if stored.get(name) != found[name]:

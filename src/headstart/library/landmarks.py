@@ -24,7 +24,7 @@ with penalty α, K = U diag(λ) Uᵀ (of centred rows) and H = U diag(λ / (λ +
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.resources import files
 from types import MappingProxyType
@@ -203,7 +203,7 @@ def with_landmarks(tasks: Mapping[str, Mapping[str, float]]) -> dict[str, dict[s
     return {name: {**features, **of_past().get(name, {})} for name, features in tasks.items()}
 
 
-def measured(names: Iterator[str] | list[str], kind: str) -> dict[str, dict[str, float]]:
+def measured(names: Iterable[str], kind: str) -> dict[str, dict[str, float]]:
     """The landmarks of data sets as the histories have them, short enough for a file."""
     from headstart.library import folds, problems
 
