@@ -1,6 +1,7 @@
 """The models of the library on data sets that took part in nothing (`problems.SET_ASIDE`).
 
-python benchmarks/models.py [--models NAME ...] [--methods NAME ...] [--seeds 2] [--metric NAME] [--jobs 1] [--work DIR]
+    python benchmarks/models.py [--models NAME ...] [--methods NAME ...] [--seeds 2] [--metric NAME] [--jobs 1]
+        [--work DIR] [--write]
 
 A third of each data set is the test set. A trial is one configuration: its validation loss is that of three-fold
 cross-validation on the other two thirds, its test loss that of the model trained on them. A search is judged by the
@@ -13,12 +14,14 @@ seconds, only the first fold is measured.
 
 Tables show losses relative to the estimator's defaults: the geometric mean, over data sets and seeds, of the loss
 divided by that of the defaults (below 1 is better), and on how many data sets the mean was better. Finished searches
-are kept in the work folder, and the same command continues from there.
+are kept in the work folder, and the same command continues from there. --write keeps the figures of the models in
+benchmarks/models.json, from which `no_search.py` takes the trials of the README's table.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import warnings
 from collections.abc import Mapping, Sequence
 from functools import cache, partial
@@ -33,6 +36,7 @@ from sklearn.model_selection import train_test_split
 import headstart as hs
 from headstart.library import folds, measuring, pieces, problems
 from headstart.library.datasets import Dataset
+from headstart.library.landmarks import landmarks
 from headstart.library.models import CLASSIFICATION, MODELS, Model, features
 from headstart.library.portfolios import best_for
 
@@ -53,6 +57,8 @@ COLUMNS = (
     ("GPSampler", 20),
     ("GPSampler", 50),
 )
+RESULTS = Path(__file__).with_name("models.json")
+PARTS = ("validation", "test")
 FLAML = {"lightgbm": "lgbm", "xgboost": "xgboost", "random-forest": "rf", "extra-trees": "extra_tree"}
 
 
@@ -95,6 +101,10 @@ class Problem:
         return features(self.model.kind, self.part.X, self.part.y)
 
     @property
+    def landmarks(self) -> dict[str, float]:
+        return landmarks(self.model.kind, self.part.X, self.part.y)
+
+    @property
     def defaults(self) -> Config:
         return self.model.default_for(self.held_out[0].X_train.shape[1])
 
@@ -125,7 +135,7 @@ def search(key: str, *, metric: str | None) -> list[Losses]:
     if method == "FLAML":
         return [] if (config := problem.by_flaml) is None else [problem(config)]
     if method == "no search":
-        return [problem(best_for(name, metric, problem.features) or problem.defaults)]
+        return [problem(best_for(name, metric, {**problem.features, **problem.landmarks}) or problem.defaults)]
     if method == "random":
         return [problem(config) for config in model.space.sample(TRIALS[method], seed=seed)]
     if method == "headstart":
@@ -176,24 +186,43 @@ def chosen(losses: Sequence[Sequence[float]], n: int) -> tuple[float, float]:
     return validation, test
 
 
-def summary(
+def figures(
     done: Mapping[str, Sequence[Sequence[float]]], name: str, columns: Sequence[tuple[str, int]], seeds: int
-) -> list[str]:
-    """The rows of one model: validation and test."""
+) -> dict[str, Any]:
+    """For validation and test, method and number of trials: the relative loss, and on how many data sets it is lower.
+
+    A method that does not have the model is left out.
+    """
     aside = problems.SET_ASIDE[MODELS[name].kind]
-    lines = []
-    for which, label in enumerate(("validation", "test")):
-        cells = []
+    found: dict[str, Any] = {"data_sets": len(aside), "seeds": seeds}
+    for which, part in enumerate(PARTS):
+        found[part] = {}
         for method, n in columns:
             runs = [[f"{name}/{dataset}/{method}/{seed}" for seed in range(seeds)] for dataset in aside]
-            if not all(done[key] for keys in runs for key in keys):
-                cells.append("—")
-                continue
-            ratios = np.array([[relative(done, key, n, which) for key in keys] for keys in runs])
-            better = int((ratios.mean(axis=1) < -1e-9).sum())
-            cells.append(f"{np.exp(ratios.mean()):.3f} ({better})")
-        lines.append(f"| {name if which == 0 else ''} | {label}, {len(aside)} | {' | '.join(cells)} |")
-    return lines
+            if all(done[key] for keys in runs for key in keys):
+                ratios = np.array([[relative(done, key, n, which) for key in keys] for keys in runs])
+                better = int((ratios.mean(axis=1) < -1e-9).sum())
+                found[part][f"{method}, {n}"] = [round(float(np.exp(ratios.mean())), 4), better]
+    return found
+
+
+def lines(name: str, found: Mapping[str, Any], columns: Sequence[tuple[str, int]]) -> list[str]:
+    """The rows of one model: validation and test."""
+    rows = []
+    for part in PARTS:
+        cells = [found[part].get(f"{method}, {n}") for method, n in columns]
+        shown = ["—" if cell is None else f"{cell[0]:.3f} ({cell[1]})" for cell in cells]
+        title = name if part == PARTS[0] else ""
+        rows.append(f"| {title} | {part}, {found['data_sets']} | {' | '.join(shown)} |")
+    return rows
+
+
+def keep(name: str, found: Mapping[str, Any]) -> None:
+    """Write a model's figures beside those of the others."""
+    known = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
+    known[name] = found
+    ordered = {one: known[one] for one in MODELS if one in known}
+    RESULTS.write_text(json.dumps(ordered, indent=1) + "\n", encoding="utf-8")
 
 
 def relative(done: Mapping[str, Sequence[Sequence[float]]], key: str, n: int, which: int) -> float:
@@ -211,6 +240,7 @@ def main() -> None:
     parser.add_argument("--metric", help="instead of the log loss, the error rate or the RMSE")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--work", type=Path, default=Path("models.pieces"))
+    parser.add_argument("--write", action="store_true")
     args = parser.parse_args()
     columns = [(method, n) for method, n in COLUMNS if method in args.methods]
     titles = [method if method in ("FLAML", "no search") else f"{method}, {n}" for method, n in columns]
@@ -226,7 +256,10 @@ def main() -> None:
         signature = {"trials": TRIALS, "metric": args.metric}
         compute = partial(search, metric=args.metric)
         done = pieces.run(keys, compute, args.work, signature=signature, jobs=args.jobs, label=name)
-        print("\n".join(summary(done, name, columns, args.seeds)), flush=True)
+        found = figures(done, name, columns, args.seeds)
+        print("\n".join(lines(name, found, columns)), flush=True)
+        if args.write:
+            keep(name, found)
 
 
 if __name__ == "__main__":

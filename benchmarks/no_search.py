@@ -7,15 +7,17 @@ sets the chosen configuration beats the defaults (a tie counts half), and the ge
 theirs. Only configurations that all data sets measured can be chosen, so that every loss is a measured one.
 
 average: the best configuration on average over the other data sets, by normal scores. wins: the one that beats the
-defaults most often. ours: the rule of `library/unsearched.py`, without and with meta-features; the latter is what
-ships. --sweep prints what each of its constants is worth, and how the histories fare with the value that is best on all
-others. --readme prints the README's table, by the log loss (the error rate for support vector machines) or the RMSE;
---write also updates it there.
+defaults most often. ours: the rule of `library/unsearched.py` without features of the data set, with meta-features, and
+with landmarks beside them; the last is what ships. --sweep prints what each of its constants is worth, and how the
+histories fare with the value that is best on all others. --readme prints the README's table, by the log loss (the error
+rate for support vector machines) or the RMSE, with the searches of `models.py` from benchmarks/models.json; --write
+also updates it there.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -25,24 +27,35 @@ import numpy as np
 
 import headstart as hs
 from headstart.library import unsearched
+from headstart.library.landmarks import with_landmarks
 from headstart.library.models import CLASSIFICATION, MODELS, Model
 from headstart.transfer.ranks import normal_scores
 
-SWEEPS = {"GAIN": (0.0, 0.25, 0.5, 1.0, 2.0, 4.0), "NEAREST": (3, 5, 10, 20), "MOST": (0.5, 1.0, 2.0, 4.0)}
-
-
+SWEEPS = {
+    "GAIN": (0.0, 0.25, 0.5, 1.0, 2.0, 4.0),
+    "WIDTH": (0.25, 0.35, 0.5, 0.7, 1.0),
+    "NOISE": (0.5, 1.0, 2.0, 4.0),
+    "MOST": (0.5, 1.0, 2.0, 4.0),
+    "KEPT": (4, 8, 12, 20, 40),
+}
+SHIPS = "landmarks, too"
 SMALLEST = 1e-3  # lower error rates and log losses count as this one, since no data set has more than 1,000 rows
+RESULTS = Path(__file__).with_name("models.json")
 README = Path(__file__).resolve().parents[1] / "README.md"
 PLACE = re.compile(r"(?<=<!-- models: begin -->\n).*(?=<!-- models: end -->)", re.DOTALL)
 
 
 class Case(NamedTuple):
-    """A history in one metric: losses (n, T) of the shared configurations and (T,) of the defaults, meta-features."""
+    """A history in one metric: losses (n, T) of the shared configurations and (T,) of the defaults, and features.
+
+    M (T, d): meta-features and landmarks; the first `meta` columns are the meta-features.
+    """
 
     name: str
     losses: np.ndarray
     defaults: np.ndarray
     M: np.ndarray
+    meta: int
 
 
 def models() -> list[Model]:
@@ -55,7 +68,10 @@ def cases(wanted: Iterable[tuple[Model, str]]) -> list[Case]:
     for model, metric in wanted:
         history = hs.library.load(model.name, metric)
         if (measured := unsearched.shared(model, metric, history)) is not None:
-            found.append(Case(f"{model.name}, {metric}", *measured[1:], history.feature_matrix()))
+            tasks = {task.name: task.features for task in history}
+            rows = [list(row.values()) for row in with_landmarks(tasks).values()]
+            losses, defaults = measured.losses, measured.defaults
+            found.append(Case(f"{model.name}, {metric}", losses, defaults, np.array(rows), len(history.feature_names)))
     return found
 
 
@@ -85,12 +101,18 @@ def rules(case: Case, wanted: str | None = None) -> dict[str, tuple[float, float
         return int(better.mean(axis=1).argmax())
 
     def ours(losses: np.ndarray, defaults: np.ndarray, M: np.ndarray, new: np.ndarray) -> int | None:
-        return unsearched.preferred(unsearched.worth_of(losses, defaults), np.ones(len(M)))
+        return unsearched.preferred(unsearched.worth_of(losses, defaults).mean(axis=1))
 
-    def by_features(losses: np.ndarray, defaults: np.ndarray, M: np.ndarray, new: np.ndarray) -> int | None:
-        return unsearched.preferred(unsearched.worth_of(losses, defaults), unsearched.closeness(M, new))
+    def all_features(losses: np.ndarray, defaults: np.ndarray, M: np.ndarray, new: np.ndarray) -> int | None:
+        worth = unsearched.worth_of(losses, defaults)
+        kept = unsearched.candidates(worth)
+        best = unsearched.preferred(unsearched.expected(worth[kept], M, new))
+        return None if best is None else int(kept[best])
 
-    each = {"average": average, "wins": wins, "ours": ours, "ours, features": by_features}
+    def meta_features(losses: np.ndarray, defaults: np.ndarray, M: np.ndarray, new: np.ndarray) -> int | None:
+        return all_features(losses, defaults, M[:, : case.meta], new[: case.meta])
+
+    each = {"average": average, "wins": wins, "ours": ours, "meta-features": meta_features, SHIPS: all_features}
     return {name: outcome(case, choose) for name, choose in each.items() if wanted in (None, name)}
 
 
@@ -120,7 +142,7 @@ def sweep(all_cases: list[Case]) -> None:
         kept, found = getattr(unsearched, constant), {}
         for value in values:
             setattr(unsearched, constant, value)
-            found[value] = [rules(case, "ours, features")["ours, features"] for case in all_cases]
+            found[value] = [rules(case, SHIPS)[SHIPS] for case in all_cases]
         setattr(unsearched, constant, kept)
         print(f"\n{constant} ({kept} here): " + ", ".join(f"{v}: {cell(over_all(found[v]))}" for v in values))
         histories = [case.name.partition(",")[0] for case in all_cases]
@@ -145,12 +167,22 @@ def usual(model: Model) -> str:
     return "error" if model.name.startswith("svm") else "log_loss"
 
 
+TRIALS = (("headstart", 5), ("random", 50), ("headstart", 20), ("TPE", 100))
+"""The searches of `models.py` that the README shows."""
+
+
 def readme() -> str:
-    rows = [["model", "data sets", "better than its defaults on", "loss, relative to them"], ["---", *["--:"] * 3]]
+    header = ["model", "data sets", "better than its defaults on", "loss, relative to them"]
+    header += [f"{n} {'of ours' if method == 'headstart' else method}" for method, n in TRIALS]
+    rows = [header, ["---", *["--:"] * (len(header) - 1)]]
+    searched = json.loads(RESULTS.read_text(encoding="utf-8"))
     for model in models():
         (case,) = cases([(model, usual(model))])
-        share, ratio = rules(case, "ours, features")["ours, features"]
-        rows.append([f"`{model.class_name}`", str(len(case.defaults)), f"{share:.0%}", f"{ratio:.2f}"])
+        share, ratio = rules(case, SHIPS)[SHIPS]
+        found = searched.get(model.name, {}).get("validation", {})
+        trials = [found.get(f"{method}, {n}") for method, n in TRIALS]
+        shown = [f"{cell[0]:.2f}" if cell else "" for cell in trials]
+        rows.append([f"`{model.class_name}`", str(len(case.defaults)), f"{share:.0%}", f"{ratio:.2f}", *shown])
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
 

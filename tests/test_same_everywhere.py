@@ -17,7 +17,11 @@ CODE = """
 import json, sys
 import numpy as np
 import headstart as hs
+from headstart.library.landmarks import landmarks
+from headstart.library.models import MODELS, features as of_data
+from headstart.library.portfolios import best_for
 from histories import make, FLAT, MIXED
+from sklearn.datasets import load_diabetes, load_wine
 from threadpoolctl import threadpool_info
 
 features = {"centre": 0.4, "noise": 0.0, "size": 20.0}
@@ -40,6 +44,13 @@ for space in (FLAT, MIXED):
         found[f"{len(space)} parameters, {init}, then {surrogate}"] = [trial.config for trial in opt.trials]
     table = hs.evidence(history, n=3, methods=("random", "li", "auto"), seed=0).table
     found[f"{len(space)} parameters, evidence"] = table.round(12).astype(str).values.tolist()
+for name in hs.library.names():
+    if name in MODELS:
+        kind = MODELS[name].kind
+        X, y = (load_wine if kind == "classification" else load_diabetes)(return_X_y=True)
+        X, y = X[::2], y[::2]  # a data set that no history has
+        described = {**of_data(kind, X, y), **landmarks(kind, X, y)}
+        found[f"no search, {name}"] = [best_for(name, metric, described) for metric in hs.library.metrics(name)]
 kernels = {info["architecture"] for info in threadpool_info() if info["internal_api"] == "openblas"}
 json.dump([sorted(kernels), found], sys.stdout)
 """

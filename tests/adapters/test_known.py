@@ -304,6 +304,10 @@ def _missing(X):
         ),
         (CountedMachine(), lambda X, y: (_missing(X), y), "X lacks .* but SVC takes no NaN; .*SimpleImputer"),
         (make_pipeline(StandardScaler(), CountedMachine()), lambda X, y: (_missing(X), y), "X lacks .* no NaN"),
+        (Counted(), lambda X, y: (X.where(X < 2, np.inf), y), r"column '\w+' of X holds infinite values, but"),
+        (Counted(), lambda X, y: (X, np.where(y == 2, np.nan, y)), "y lacks 48 values of 178; drop those rows"),
+        (Counted(), lambda X, y: (X, y[:10]), "inconsistent numbers of samples"),
+        (Counted(), lambda X, y: (X[:0], y[:0]), "X and y have no rows"),
     ],
 )
 def test_bad_data_is_rejected_before_any_fit(estimator, change, words, search, wine):
@@ -312,6 +316,19 @@ def test_bad_data_is_rejected_before_any_fit(estimator, change, words, search, w
     with pytest.raises(ValueError, match=words):
         HeadstartSearchCV(estimator, n_trials=2, cv=2).fit(X, y) if search else hs.defaults(estimator, X, y)
     assert COUNT["fits"] == 0
+
+
+@pytest.mark.parametrize("search", [False, True], ids=["defaults", "search"])
+@pytest.mark.parametrize(
+    ("estimator", "words"),
+    [
+        (DecisionTreeClassifier, r"got the class DecisionTreeClassifier; pass DecisionTreeClassifier\(\)"),
+        ("LGBMClassifier", "estimator must be an estimator of scikit-learn's kind, but got 'LGBMClassifier'"),
+    ],
+)
+def test_what_is_no_estimator(estimator, words, search, wine):
+    with pytest.raises(ValueError, match=words):
+        HeadstartSearchCV(estimator).fit(*wine) if search else hs.defaults(estimator, *wine)
 
 
 def test_text_as_the_target_of_a_regression():

@@ -20,6 +20,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 import headstart as hs
 from headstart.library import portfolios
+from headstart.library.landmarks import landmarks
+from headstart.library.models import CLASSIFICATION
 from headstart.library.portfolios import Portfolio, best_for, feature_gains, helps, learned, shipped, suggested
 from headstart.space import Float
 from program import ROOT, environment
@@ -117,12 +119,16 @@ def test_the_configuration_is_that_of_the_tasks_with_similar_meta_features(monke
 # -- defaults ----------------------------------------------------------------------------------------------------
 
 
+def described(X, y):
+    return {**hs.metafeatures(X, y), **landmarks(CLASSIFICATION, X, y)}
+
+
 def test_defaults_sets_a_copy_and_keeps_everything_else():
     X, y = load_iris(return_X_y=True)
     estimator = DecisionTreeClassifier(random_state=123)
     found = hs.defaults(estimator, X, y, scoring="neg_log_loss")
     assert estimator.get_params() == DecisionTreeClassifier(random_state=123).get_params()
-    config = best_for("decision-tree-classification", "log_loss", hs.metafeatures(X, y))
+    config = best_for("decision-tree-classification", "log_loss", described(X, y))
     assert config
     assert {name: found.get_params()[name] for name in config} == config
     assert found.random_state == 123
@@ -133,7 +139,7 @@ def test_defaults_sets_a_copy_and_keeps_everything_else():
 def test_defaults_of_a_step():
     X, y = load_wine(return_X_y=True)
     found = hs.defaults(make_pipeline(StandardScaler(), KNeighborsClassifier()), X, y)
-    config = best_for("k-nearest-neighbours-classification", None, hs.metafeatures(X, y))
+    config = best_for("k-nearest-neighbours-classification", None, described(X, y))
     assert config
     assert {name: found.get_params()[f"kneighborsclassifier__{name}"] for name in config} == config
 
@@ -152,7 +158,7 @@ def test_defaults_stay_where_nothing_beats_them(monkeypatch):
 def test_defaults_of_support_vector_machines_come_from_runs_that_measured_them():
     X, y = load_wine(return_X_y=True)
     found = hs.defaults(make_pipeline(StandardScaler(), SVC()), X, y).get_params()
-    config = {**SVC().get_params(), **best_for("svm-classification", None, hs.metafeatures(X, y))}
+    config = {**SVC().get_params(), **best_for("svm-classification", None, described(X, y))}
     assert {name: found[f"svc__{name}"] for name in config} == config
 
 

@@ -180,6 +180,10 @@ def test_variants_are_configurations_of_the_space_and_differ_from_the_defaults(m
 # -- the histories that ship ----------------------------------------------------------------------------------
 
 
+def is_default(config: dict[str, Any], model: Model) -> bool:
+    return all(config.get(name) == value for name, value in model.default.items())
+
+
 @pytest.mark.parametrize("name", SHIPPED)
 def test_a_shipped_history_is_complete(name: str) -> None:
     model = find(name)
@@ -191,12 +195,13 @@ def test_a_shipped_history_is_complete(name: str) -> None:
         assert history.tasks == sorted(problems.NAMES[model.kind])
     first = histories[next(iter(histories))]
     assert first.info.items() >= tuned.signature(name, 0).items()
-    shared = [*tuned.near(model, 1)[1:], *tuned.core(model)]
     for task in first.tasks:
         configs = first.configs(task)
+        own = next(config for config in configs if is_default(config, model)).get(model.inverse_columns or "")
+        near = [{**config, model.inverse_columns: own} if own else config for config in tuned.near(model, 1)[1:]]
+        shared = [*near, *tuned.core(model)]
         assert len(configs) <= len(shared) + 1 + tuned.OWN
         assert all(config in configs for config in shared)
-        assert any(all(config.get(key) == value for key, value in model.default.items()) for config in configs)
         assert len(first[task].losses) == len(configs)
         assert np.isfinite(first[task].losses).mean() > 0.9
         assert set(first[task].features or {}) == set(first.feature_names)

@@ -1,4 +1,4 @@
-"""The configuration of a data set that is not searched: its rule by hand, meta-features, and the shipped files."""
+"""The configuration of a data set that is not searched: its rule by hand, features, and the shipped files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,17 @@ from headstart.history import build
 from headstart.library import unsearched as module
 from headstart.library.models import MODELS
 from headstart.library.portfolios import best_for, suggested
-from headstart.library.unsearched import Unsearched, closeness, shared, unsearched, worth_of
+from headstart.library.unsearched import (
+    NOISE,
+    WIDTH,
+    Unsearched,
+    completed,
+    expected,
+    ranked,
+    shared,
+    unsearched,
+    worth_of,
+)
 
 RIDGE = MODELS["ridge-regression"]
 
@@ -31,18 +41,26 @@ def test_what_a_configuration_is_worth_by_hand() -> None:
     )
 
 
-def test_past_data_sets_count_by_the_ranks_of_their_meta_features() -> None:
+def test_features_count_by_their_ranks_among_the_past() -> None:
     M = np.array([[1.0, 5.0], [2.0, 5.0], [1000.0, 5.0]])
-    weights = closeness(M, np.array([2.0, 5.0]))
-    width = (2 / 6) ** 2 * 1.0  # the farthest of three counts e⁻¹; ranks are 1/6, 3/6, 5/6
-    assert weights == pytest.approx(np.exp(-np.array([(2 / 6) ** 2, 0, (2 / 6) ** 2]) / width))
-    assert closeness(M, np.array([1e9, 5.0])) == pytest.approx(
-        closeness(M, np.array([2000.0, 5.0]))
-    )  # no extrapolation
-    assert closeness(np.ones((3, 1)), np.ones(1)).tolist() == [1, 1, 1]
+    r, place = ranked(M, np.array([2.0, 5.0]))
+    assert r == pytest.approx(np.array([[1, 3], [3, 3], [5, 3]]) / 6)  # half of those that are equal
+    assert place == pytest.approx(np.array([3, 3]) / 6)
+    assert ranked(M, np.array([1e9, 5.0]))[1] == pytest.approx(ranked(M, np.array([2000.0, 5.0]))[1])
 
 
-def test_meta_features_choose_among_the_candidates() -> None:
+def test_the_expected_worth_by_hand() -> None:
+    worth = np.array([[1.0, 0.0], [0.25, 0.25]])
+    M = np.array([[0.0], [1.0]])  # their ranks are 1/4 and 3/4
+    c = math.exp(-(0.5**2) / WIDTH**2)
+    inverse = np.linalg.inv([[1 + NOISE, c], [c, 1 + NOISE]])
+    weights = inverse @ [1, c]  # the new data set is the first
+    by_hand = 0.5 + 0.5 * weights[0] - 0.5 * weights[1]
+    assert expected(worth, M, np.array([0.0])) == pytest.approx(np.array([by_hand, 0.25]))
+    assert expected(worth, np.ones((2, 1)), np.ones(1)) == pytest.approx(worth.mean(axis=1))  # they tell nothing
+
+
+def test_features_choose_among_the_candidates() -> None:
     kind = np.arange(40) % 2  # one configuration is best on even data sets, the other on odd ones
     worth = np.where(kind == 0, [[1.0], [0.0]], [[0.1], [1.0]])
     found = Unsearched([{"a": 0}, {"a": 1}], worth, worth)
@@ -72,24 +90,32 @@ def test_only_configurations_that_all_tasks_measured_are_compared_with_the_defau
     history = ridge_history([1.0, 10.0, 100.0], losses)
     found = shared(RIDGE, "rmse", history)
     assert found is not None
-    rows, of, defaults = found
-    assert defaults.tolist() == [3.0, 5.0]
-    order = np.argsort([config["alpha"] for config in history.space.from_values(history.V[rows])])
-    assert of[order].tolist() == [[3.0, 5.0], [2.0, 4.0], [3.0, 1.0]]  # what failed is as bad as the worst
-    assert shared(RIDGE, "r2", ridge_history([1.0, 10.0], losses[:, :2] / 10 - 1))[1].min() > 0  # 1 − R²
+    assert found.defaults.tolist() == [3.0, 5.0]
+    order = np.argsort([config["alpha"] for config in found.configs])
+    assert found.losses[order].tolist() == [[3.0, 5.0], [2.0, 4.0], [3.0, 1.0]]  # what failed is as bad as the worst
+    assert shared(RIDGE, "r2", ridge_history([1.0, 10.0], losses[:, :2] / 10 - 1)).losses.min() > 0  # 1 − R²
     assert shared(RIDGE, "rmse", ridge_history([2.0, 10.0, 100.0], losses)) is None  # no defaults
     assert unsearched("svm", "", history) is None
 
 
 def test_a_default_that_depends_on_the_number_of_columns_is_found_on_every_task() -> None:
     model = MODELS["svm-regression"]
-    shared_config = {**model.default_for(4), "C": 10.0}
-    tried = [[model.default_for(columns), shared_config] for columns in (4, 20)]
+    shared_config = {**model.default_for(4), "C": 10.0, "gamma": 0.01}
+    tried = [[model.default_for(n), {**model.default_for(n), "C": 5.0}, shared_config] for n in (4, 20)]
     V = model.space.to_values([config for configs in tried for config in configs])
-    history = build(model.space, tasks=["a", "a", "b", "b"], V=V, losses=np.array([0.3, 0.2, 0.5, 0.6]))
-    rows, losses, defaults = shared(model, "rmse", history)
-    assert history.space.from_values(history.V[rows]) == [shared_config]
-    assert (losses.tolist(), defaults.tolist()) == ([[0.2, 0.6]], [0.3, 0.5])
+    losses = np.array([0.3, 0.25, 0.2, 0.5, 0.4, 0.6])
+    history = build(model.space, tasks=["a"] * 3 + ["b"] * 3, V=V, losses=losses)
+    found = shared(model, "rmse", history)
+    own = {name: value for name, value in model.default_for(4).items() if name != "gamma"}
+    by_C = sorted(zip([config["C"] for config in found.configs], found.configs, found.losses.tolist(), strict=True))
+    assert [config for _, config, _ in by_C] == [own, {**own, "C": 5.0}, shared_config]
+    assert [losses for _, _, losses in by_C] == [[0.3, 0.5], [0.25, 0.4], [0.2, 0.6]]
+    assert found.defaults.tolist() == [0.3, 0.5]
+    assert completed(model, {**own, "C": 5.0}, 20) == {**model.default_for(20), "C": 5.0}
+    assert completed(model, shared_config, 20) == shared_config
+    linear = {"kernel": "linear", "C": 1.0, "epsilon": 0.1}
+    assert completed(model, linear, 20) == linear  # no gamma there
+    assert completed(RIDGE, {"alpha": 2.0}, 20) == {"alpha": 2.0}
 
 
 @pytest.mark.parametrize("name", [name for name in hs.library.names() if name in MODELS])
@@ -99,10 +125,11 @@ def test_the_shipped_choice_is_the_one_of_the_history(name: str) -> None:
     found = unsearched(name, metric, history)
     if found is None:
         return
-    average = found.configs[int(found.worth.mean(axis=1).argmax())]
+    columns = np.median([task.features["number_of_features"] for task in history])
+    average = completed(MODELS[name], found.configs[int(found.worth.mean(axis=1).argmax())], columns)
     assert best_for(name, metric, None) == average
     start = suggested(name, 3, metric, None)
     assert start.configs[0] == average
     assert len({str(config) for config in start.configs}) == 3
     assert sum(start.serves) == len(history)
-    assert len(found.configs) == min(module.KEPT, len(shared(MODELS[name], metric, history)[0]))
+    assert len(found.configs) == min(module.KEPT, len(shared(MODELS[name], metric, history).configs))

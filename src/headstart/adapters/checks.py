@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from sklearn.utils import check_consistent_length
 from sklearn.utils.multiclass import check_classification_targets
 
 from headstart._support.log import announce
@@ -37,6 +38,7 @@ SCALERS = ("Scaler", "QuantileTransformer", "PowerTransformer", "Normalizer", "W
 def check_data(known: Known, estimator: Any, X: Any, y: Any) -> None:
     """An error if the model cannot be fitted to the data; a warning if its columns or its target should be scaled."""
     if y is not None:
+        check_consistent_length(X, y)  # scikit-learn's own error
         check_target(known, y)
     if not is_sparse(X) and _arrives_as_it_is(estimator):
         check_columns(known, X)
@@ -50,8 +52,13 @@ def check_data(known: Known, estimator: Any, X: Any, y: Any) -> None:
 
 
 def check_target(known: Known, y: Any) -> None:
-    """An error if y is continuous or has one class only, for a classifier, or holds text, for a regressor."""
+    """An error if y lacks values, is continuous or has one class for a classifier, or holds text for a regressor."""
     name = known.model.class_name
+    if not np.shape(y)[0]:
+        raise ArgumentError("X and y have no rows")
+    absent = 0 if is_sparse(y) else int(_as_frame(y).isna().to_numpy().sum())
+    if absent:
+        raise ArgumentError(f"y lacks {counted(absent, 'value')} of {len(y)}", "drop those rows from X and y")
     if known.model.kind != CLASSIFICATION:
         text = next(_texts(_as_frame(y)), None)
         if text is not None:
@@ -71,7 +78,7 @@ def check_target(known: Known, y: Any) -> None:
 
 
 def check_columns(known: Known, X: Any) -> None:
-    """An error if X holds text or missing values that the model, which gets X as it is, does not take."""
+    """An error if X holds text, infinite or missing values that the model, which gets X as it is, does not take."""
     name, frame = known.model.class_name, _as_frame(X)
     if not known.model.categories:
         found = list(_texts(frame))
@@ -82,6 +89,12 @@ def check_columns(known: Known, X: Any) -> None:
             raise ArgumentError(
                 f"column {_shown(column)} of X holds the text {_shown(text)}, but {name} takes only numbers",
                 f"encode such columns first, as in make_pipeline(make_column_transformer({encoder}), {name}())",
+            )
+        endless = [label for label, column in frame.items() if column.dtype.kind == "f" and np.isinf(column).any()]
+        if endless:
+            raise ArgumentError(
+                f"column {_shown(endless[0])} of X holds infinite values, but {name} takes only finite ones",
+                "drop those rows from X and y, or make the values NaN and fill them in",
             )
     if not _takes_missing(known):
         missing = frame.isna().sum()

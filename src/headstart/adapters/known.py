@@ -107,6 +107,10 @@ def recognised(estimator: Any, otherwise: str = "pass {space} or {history}") -> 
 
     otherwise: what else to do with an estimator that the library does not know.
     """
+    if isinstance(estimator, type) or not hasattr(estimator, "get_params"):
+        given = f"the class {estimator.__name__}" if isinstance(estimator, type) else f"{estimator!r:.60}"
+        remedy = f"pass {estimator.__name__}()" if isinstance(estimator, type) else "pass one such as Ridge()"
+        raise ArgumentError(f"estimator must be an estimator of scikit-learn's kind, but got {given}", remedy)
     found: dict[str, Known] = {}
     for prefix, step in predictors(estimator).items():
         model = model_of(step)

@@ -100,7 +100,7 @@ def run_suggest(args: argparse.Namespace) -> None:
     if is_start(args.history):
         start = _from_file(args)
     else:
-        stored = None if args.model is not None else suggested_by_name(args, data_features(args))
+        stored = None if args.model is not None else suggested_by_name(args, data_features(args, more=True))
         start = stored or learned(args, args.n or 5)
     if args.python:
         print(as_python(args.history, start))

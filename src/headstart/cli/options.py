@@ -252,8 +252,8 @@ def by_model(args: argparse.Namespace) -> tuple[History, str, dict[str, float]]:
     return model.describe(history_of(args)), method, embed(model, data.X, data.y)
 
 
-def data_features(args: argparse.Namespace) -> dict[str, float] | None:
-    """The meta-features of the data set that `--features` names, or None."""
+def data_features(args: argparse.Namespace, *, more: bool = False) -> dict[str, float] | None:
+    """The meta-features of the data set that `--features` names, or None. more: for a model, its landmarks, too."""
     if args.features is None:
         if args.target is not None:
             raise ArgumentError("--target names a column of the file that --features names; give both")
@@ -262,6 +262,7 @@ def data_features(args: argparse.Namespace) -> dict[str, float] | None:
 
     from headstart._support.files import existing
     from headstart._support.wording import closest
+    from headstart.library.landmarks import landmarks
     from headstart.library.models import CLASSIFICATION, MODELS, features
 
     try:
@@ -277,4 +278,6 @@ def data_features(args: argparse.Namespace) -> dict[str, float] | None:
         )
         raise ArgumentError(f"{problem}; name the column to predict with --target (of: {', '.join(names)})")
     kind = MODELS[args.history].kind if args.history in MODELS else CLASSIFICATION
-    return features(kind, frame.drop(columns=args.target), frame[args.target])
+    X, y = frame.drop(columns=args.target), frame[args.target]
+    found = features(kind, X, y)
+    return {**found, **landmarks(kind, X, y)} if more and args.history in MODELS else found

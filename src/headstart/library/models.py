@@ -182,8 +182,15 @@ _ALL = (
         variants=variants.LIGHTGBM,
         **_ROUNDS,
     ),
-    Model("xgboost-classification", "xgboost.XGBClassifier", ranges.XGBOOST_CLASSES, _XGBOOST, **_ROUNDS),
-    Model("xgboost-regression", "xgboost.XGBRegressor", ranges.XGBOOST, _XGBOOST, **_ROUNDS),
+    Model(
+        "xgboost-classification",
+        "xgboost.XGBClassifier",
+        ranges.XGBOOST_CLASSES,
+        _XGBOOST,
+        variants=variants.XGBOOST,
+        **_ROUNDS,
+    ),
+    Model("xgboost-regression", "xgboost.XGBRegressor", ranges.XGBOOST, _XGBOOST, variants=variants.XGBOOST, **_ROUNDS),
     Model(
         "catboost-classification",
         "catboost.CatBoostClassifier",
@@ -266,6 +273,7 @@ _ALL = (
         ranges.TREE_CLASSES,
         {"random_state": 0},
         missing=True,
+        variants=variants.TREE_CLASSES,
     ),
     Model(
         "decision-tree-regression",
@@ -281,8 +289,9 @@ _ALL = (
         ranges.LOGISTIC,
         {"max_iter": 200},
         standardised=True,
+        variants=variants.LOGISTIC,
     ),
-    Model("ridge-regression", "sklearn.linear_model.Ridge", ranges.RIDGE, standardised=True),
+    Model("ridge-regression", "sklearn.linear_model.Ridge", ranges.RIDGE, standardised=True, variants=variants.RIDGE),
     Model("elastic-net-regression", "sklearn.linear_model.ElasticNet", ranges.ELASTIC_NET, **_SCALED),
     Model(
         "k-nearest-neighbours-classification",
@@ -290,6 +299,7 @@ _ALL = (
         ranges.NEIGHBOURS,
         {"n_jobs": 1},
         standardised=True,
+        variants=variants.NEIGHBOURS,
     ),
     Model(
         "k-nearest-neighbours-regression",
@@ -297,6 +307,7 @@ _ALL = (
         ranges.NEIGHBOURS,
         {"n_jobs": 1},
         standardised=True,
+        variants=variants.NEIGHBOURS,
     ),
     Model(
         "mlp-classification",
@@ -314,8 +325,17 @@ _ALL = (
         _SVM,
         standardised=True,
         inverse_columns="gamma",
+        variants=variants.SVM,
     ),
-    Model("svm-regression", "sklearn.svm.SVR", ranges.SVM_REGRESSION, _SVM, inverse_columns="gamma", **_SCALED),
+    Model(
+        "svm-regression",
+        "sklearn.svm.SVR",
+        ranges.SVM_REGRESSION,
+        _SVM,
+        inverse_columns="gamma",
+        variants=variants.SVM_REGRESSION,
+        **_SCALED,
+    ),
 )
 
 MODELS: Mapping[str, Model] = MappingProxyType({model.name: model for model in _ALL})

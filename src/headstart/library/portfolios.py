@@ -29,7 +29,9 @@ from headstart._support.threads import one_thread
 from headstart._support.types import Array
 from headstart.history import Features, History
 from headstart.history.shipped import LIBRARY, fingerprint, load, metrics, task_features
-from headstart.library.unsearched import Unsearched, shared_rows, unsearched
+from headstart.library.landmarks import with_landmarks
+from headstart.library.models import MODELS
+from headstart.library.unsearched import Unsearched, completed, shared_rows, unsearched
 from headstart.space import Config, Float, Space
 from headstart.starts.learning import number_of
 from headstart.starts.start import Start
@@ -89,7 +91,7 @@ def best_for(name: str, metric: str | None, features: Features | None) -> Config
     Empty if none is better than the estimator's own defaults.
     """
     found = shipped(name, metric)
-    if found.unsearched is not None and found.unsearched.best(task_features(name), features) is None:
+    if found.unsearched is not None and found.unsearched.best(with_landmarks(task_features(name)), features) is None:
         return {}
     return dict(_led(name, found, features).configs[0])
 
@@ -112,10 +114,10 @@ def _led(name: str, found: Portfolio, features: Features | None) -> Portfolio:
     """The portfolio after the configuration for a data set with these meta-features, if that beats the defaults."""
     single = found.unsearched
     if single is not None:
-        first = single.best(task_features(name), features)
+        first = single.best(with_landmarks(task_features(name)), features)
         if first is None:
             return found
-        config, scores = single.configs[first], single.scores[first]
+        config, scores = completed(MODELS[name], single.configs[first], _columns(name, features)), single.scores[first]
     else:
         first = _chosen(name, found, features)
         config, scores = found.configs[first], found.scores[first]
@@ -123,6 +125,14 @@ def _led(name: str, found: Portfolio, features: Features | None) -> Portfolio:
     return replace(
         found, configs=[config, *(found.configs[i] for i in rest)], scores=np.vstack([scores, found.scores[rest]])
     )
+
+
+def _columns(name: str, features: Features | None) -> float:
+    """The number of (encoded) columns of a data set with these features; of an unknown one, the median of the past."""
+    for key in ("encoded_columns", "number_of_features"):
+        if key in (features or {}):
+            return dict(features or {})[key]
+    return float(np.median([task["number_of_features"] for task in task_features(name).values()]))
 
 
 def _chosen(name: str, found: Portfolio, features: Features | None) -> int:

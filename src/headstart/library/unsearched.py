@@ -5,16 +5,20 @@ configuration λ is worth
 
     a_D(λ) = [λ beats the defaults] + log(loss of the defaults / loss of λ),
 
-so a small gain on most data sets counts as much as a large one on few. The candidate with the highest mean is chosen,
-unless it is worth no more than the defaults themselves, 1/2. Past data sets count by how much their meta-features
-resemble those of the new one. `benchmarks/no_search.py` compares this rule with others, and prints what each constant
-is worth.
+so a small gain on most data sets counts as much as a large one on few. How much it is worth on the new data set is
+predicted for each candidate by a Gaussian process on the past ones (kernel ridge regression),
+
+    â(λ) = ā(λ) + (a(λ) − ā(λ)) (K + N I)⁻¹ k,    k(D, D') = exp(−‖r_D − r_D'‖² / (W² d)),
+
+where r are the ranks of the meta-features and landmarks (`landmarks.py`) among the past data sets, and ā is the mean
+over these. The best candidate is chosen, unless it is worth no more than the defaults themselves, 1/2.
+`benchmarks/no_search.py` compares this rule with others, and prints what each constant is worth.
 
 | symbol | name    | shape  | meaning                                                            |
 | ------ | ------- | ------ | ------------------------------------------------------------------ |
 | a      | `worth` | (n, T) | what the n candidates are worth on the T past data sets            |
-| M      | `M`     | (T, d) | meta-features of the past data sets                                |
-| w      | —       | (T,)   | how much the past data sets count                                  |
+| r      | —       | (T, d) | ranks of the d meta-features and landmarks, between 0 and 1        |
+| K, k   | —       | (T, T), (T,) | how much past data sets resemble each other and the new one  |
 """
 
 from __future__ import annotations
@@ -22,10 +26,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from headstart._support.rounding import best_first
 from headstart._support.types import Array, Rows
 from headstart.history import Features, History
 from headstart.library.models import MODELS, Model
@@ -34,10 +39,12 @@ from headstart.transfer.ranks import normal_scores
 
 GAIN = 1.0  # what the logarithm of the gain counts beside winning at all
 MOST = 2.0  # larger logarithms of the gain, or of the loss, are cut off here
-NEAREST = 10  # past data sets that count noticeably
+WIDTH = 0.5  # W: of the kernel
+NOISE = 2.0  # N: what chance does to the worth on one data set
 DEFAULTS = 0.5  # what the defaults are worth: they tie with themselves
 ROUNDING = 1e-9
 LEAST = 1e-9  # smaller losses count as this one; a guess
+OWN = -1.0  # marks a parameter that has the task's own default
 SIDES: tuple[Literal["left"], Literal["right"]] = ("left", "right")
 KEPT = 12  # candidates that are stored: those worth most on average; a guess
 
@@ -63,16 +70,16 @@ class Unsearched:
         return cls(list(data["configs"]), worth, scores)
 
     def best(self, tasks: Mapping[str, Features], features: Features | None) -> int | None:
-        """The position of the candidate for a data set with these meta-features; None if the defaults are as good.
+        """The position of the candidate for a data set with these features; None if the defaults are as good.
 
         tasks: those of the past data sets.
         """
         past, given = [tasks[name] for name in sorted(tasks)], features or {}
         names = [name for name, x in given.items() if math.isfinite(x) and all(name in known for known in past)]
         if not names:
-            return preferred(self.worth, np.ones(self.worth.shape[1]))
+            return preferred(self.worth.mean(axis=1))
         M = np.array([[known[name] for name in names] for known in past])
-        return preferred(self.worth, closeness(M, np.array([given[name] for name in names])))
+        return preferred(expected(self.worth, M, np.array([given[name] for name in names])))
 
 
 def unsearched(name: str, metric: str, history: History) -> Unsearched | None:
@@ -81,41 +88,77 @@ def unsearched(name: str, metric: str, history: History) -> Unsearched | None:
     measured = None if model is None else shared(model, metric, history)
     if measured is None:
         return None
-    rows, losses, defaults = measured
-    worth = worth_of(losses, defaults)
-    best = np.sort(np.argsort(-worth.mean(axis=1), kind="stable")[:KEPT])
-    configs = history.space.from_values(history.V[rows[best]])
-    scores = [normal_scores(task.losses)[np.searchsorted(task.rows, rows[best])] for task in history]
-    return Unsearched(configs, worth[best], np.column_stack(scores))
+    worth = worth_of(measured.losses, measured.defaults)
+    best = candidates(worth)
+    scores = [normal_scores(task.losses)[place] for task, place in zip(history, measured.places[best].T, strict=True)]
+    return Unsearched([measured.configs[i] for i in best], worth[best], np.column_stack(scores))
 
 
-def shared(model: Model, metric: str, history: History) -> tuple[Rows, Array, Array] | None:
-    """The rows of V that all tasks measured, their losses (n, T), and those of the estimator's defaults (T,).
+class Shared(NamedTuple):
+    """What all tasks of a history measured.
 
-    Losses are above 0: 1 − AUC, and 1 − R². A failed configuration has the highest loss of its task.
+    configs: n configurations; one that has the estimator's default of `Model.inverse_columns` lacks this parameter.
+    places (n, T): their positions among the runs of each task. losses (n, T), and those of the defaults (T,): above 0,
+    1 − AUC, and 1 − R². A failed configuration has the highest loss of its task.
     """
-    rows = shared_rows(history)
-    known = [row for task in history if (row := _row_of_defaults(model, history, task.rows)) is not None]
-    if len(known) < len(history) or not len(rows):
+
+    configs: list[Config]
+    places: Rows
+    losses: Array
+    defaults: Array
+
+
+def shared(model: Model, metric: str, history: History) -> Shared | None:
+    """The configurations that all tasks measured; None if there are none, or not all of them measured the defaults."""
+    each = [history.V[task.rows] for task in history]
+    known = [_place_of_defaults(model, V) for V in each]
+    if any(place is None for place in known):
         return None
+    if model.inverse_columns is not None:
+        j = list(model.space).index(model.inverse_columns)
+        for V, place in zip(each, known, strict=True):
+            V[V[:, j] == V[place, j], j] = OWN
+    positions = [{row.tobytes(): i for i, row in enumerate(V)} for V in each]
+    rows = [row for row in each[0] if all(row.tobytes() in known for known in positions)]
+    if not rows:
+        return None
+    places = np.array([[where[row.tobytes()] for where in positions] for row in rows])
     filled = [np.where(np.isnan(task.losses), np.nanmax(task.losses), task.losses) for task in history]
-    tasks = list(zip(filled, history, known, strict=True))
-    losses = np.column_stack([y[np.searchsorted(task.rows, rows)] for y, task, _ in tasks])
-    defaults = np.array([y[np.searchsorted(task.rows, row)] for y, task, row in tasks])
     above = float(model.metrics[metric] == "maximize")
-    return rows, losses + above, defaults + above
+    losses = np.column_stack([y[place] for y, place in zip(filled, places.T, strict=True)])
+    defaults = np.array([y[place] for y, place in zip(filled, known, strict=True)])
+    return Shared([_config(model, row) for row in rows], places, losses + above, defaults + above)
 
 
-def _row_of_defaults(model: Model, history: History, rows: Rows) -> int | None:
-    """The one of a task's rows of V that holds the estimator's defaults.
+def _config(model: Model, row: Array) -> Config:
+    """A row of values as a configuration, without the parameter that has the task's own default."""
+    own = row == OWN
+    config = model.space.from_values(np.where(own, 1.0, row)[None])[0]
+    return {name: value for name, value in config.items() if name != model.inverse_columns or not own.any()}
 
-    A default of one over the number of columns differs between data sets, but all others tell which row it is.
+
+def completed(model: Model, config: Config, columns: float) -> Config:
+    """The configuration with the default of `Model.inverse_columns` for so many columns, if it lacks this parameter."""
+    name = model.inverse_columns
+    if name is None or name in config:
+        return config
+    if any(config.get(parent) not in values for parent, values in model.space[name].conditions.items()):
+        return config
+    given = {**config, name: model.default_for(max(round(columns), 1))[name]}
+    return {key: given[key] for key in model.space if key in given}
+
+
+def _place_of_defaults(model: Model, V: Array) -> int | None:
+    """The one of a task's rows (n, p) that holds the estimator's defaults.
+
+    A default of one over the number of columns differs between data sets, but all others tell which row it is; of the
+    rows that agree in those, it is the first.
     """
     given = np.array([name != model.inverse_columns for name in model.space])
-    default, V = history.space.to_values([model.default_for(1)])[0][given], history.V[rows][:, given]
-    same = (default == V) | (np.isnan(V) & np.isnan(default))
+    default = model.space.to_values([model.default_for(1)])[0][given]
+    same = (default == V[:, given]) | (np.isnan(V[:, given]) & np.isnan(default))
     found = np.flatnonzero(same.all(axis=1))
-    return int(rows[found[0]]) if len(found) else None
+    return int(found[0]) if len(found) else None
 
 
 def shared_rows(history: History) -> Rows:
@@ -124,14 +167,24 @@ def shared_rows(history: History) -> Rows:
     return np.flatnonzero(counts == len(history))
 
 
-def preferred(worth: Array, weights: Array) -> int | None:
-    """The position of the candidate that is worth most, given worth (n, T) and weights (T,) of the past data sets.
+def preferred(worth: Array) -> int | None:
+    """The position of the candidate that is worth most (n,); None if it is worth no more than the defaults."""
+    best = int(best_first(worth)[0])
+    return best if worth[best] > DEFAULTS + ROUNDING else None
 
-    None if it is worth no more than the defaults.
-    """
-    each = worth @ weights / weights.sum()
-    best = int(np.argmax(each))
-    return best if each[best] > DEFAULTS + ROUNDING else None
+
+def candidates(worth: Array) -> Rows:
+    """The rows of the configurations (n, T) that are kept."""
+    return np.sort(np.argsort(-worth.mean(axis=1), kind="stable")[:KEPT])
+
+
+def expected(worth: Array, M: Array, new: Array) -> Array:
+    """â (n,), given the worth (n, T), the features M (T, d) of the past data sets, and those of the new one (d,)."""
+    r, place = ranked(M, new)
+    K = np.exp(-((r[:, None] - r) ** 2).sum(axis=2) / (WIDTH**2 * M.shape[1]))
+    k = np.exp(-((r - place) ** 2).sum(axis=1) / (WIDTH**2 * M.shape[1]))
+    mean = worth.mean(axis=1)
+    return np.asarray(mean + (worth - mean[:, None]) @ np.linalg.solve(K + NOISE * np.eye(len(K)), k))
 
 
 def worth_of(losses: Array, defaults: Array) -> Array:
@@ -141,13 +194,10 @@ def worth_of(losses: Array, defaults: Array) -> Array:
     return np.asarray((gain > 0) + 0.5 * (gain == 0) + GAIN * np.clip(gain, -MOST, MOST))
 
 
-def closeness(M: Array, new: Array) -> Array:
-    """How much the past data sets count for a new one: w (T,), by the distance of the ranks of the meta-features."""
+def ranked(M: Array, new: Array) -> tuple[Array, Array]:
+    """The ranks (T, d) of the past features among themselves, and those of the new ones (d,)."""
     order = np.sort(M, axis=0)
-    ranks, place = (_ranks(order, rows) for rows in (M, new[None]))
-    squared = ((ranks - place) ** 2).sum(axis=1)
-    width = np.sort(squared)[min(NEAREST, len(M)) - 1]
-    return np.asarray(np.exp(-squared / width) if width > 0 else squared == 0, dtype=float)
+    return _ranks(order, M), _ranks(order, new[None])[0]
 
 
 def _ranks(order: Array, rows: Array) -> Array:

@@ -24,6 +24,16 @@ LIGHTGBM: Variants = (
     {"learning_rate": 0.05, "reg_lambda": 10.0},
 )
 
+XGBOOST: Variants = (
+    {"learning_rate": 0.1},
+    {"n_estimators": 200, "learning_rate": 0.05},
+    {"learning_rate": 0.1, "max_depth": 4},
+    {"n_estimators": 200, "learning_rate": 0.05, "max_depth": 4, "subsample": 0.8, "colsample_bytree": 0.8},
+    {"n_estimators": 200, "learning_rate": 0.05, "max_depth": 3, "subsample": 0.8, "colsample_bytree": 0.6},
+    {"learning_rate": 0.1, "min_child_weight": 5.0, "subsample": 0.8, "colsample_bytree": 0.8},
+    {"learning_rate": 0.1, "reg_lambda": 10.0},
+)
+
 HIST_GRADIENT_BOOSTING: Variants = (
     {"learning_rate": 0.05},
     {"max_iter": 200, "learning_rate": 0.03},
@@ -73,6 +83,28 @@ TREE: Variants = (
     {"max_depth": 6, "min_samples_leaf": 5},
     {"max_depth": 4},
 )
+
+TREE_CLASSES: Variants = (
+    *TREE,
+    {"min_samples_leaf": 5, "criterion": "entropy"},
+    {"ccp_alpha": 0.005},
+    {"ccp_alpha": 0.02},
+)
+
+LOGISTIC: Variants = tuple({"C": C} for C in (0.1, 0.3, 0.7, 1.5, 3.0, 10.0))
+RIDGE: Variants = tuple({"alpha": alpha} for alpha in (0.1, 0.3, 0.7, 1.5, 3.0, 10.0, 30.0))
+
+NEIGHBOURS: Variants = (
+    {"weights": "distance"},
+    {"n_neighbors": 10},
+    {"n_neighbors": 8, "weights": "distance"},
+    {"n_neighbors": 15, "weights": "distance"},
+    {"n_neighbors": 5, "weights": "distance", "p": 1},
+    {"n_neighbors": 10, "weights": "distance", "p": 1},
+)
+
+SVM: Variants = tuple({"C": C} for C in (0.3, 0.7, 2.0, 5.0, 10.0, 30.0, 100.0))
+SVM_REGRESSION: Variants = (*SVM, {"epsilon": 0.05}, {"C": 3.0, "epsilon": 0.05}, {"C": 3.0, "epsilon": 0.2})
 
 MLP: Variants = (
     {"alpha": 0.1},
