@@ -569,6 +569,13 @@ def test_the_figures_of_the_page_are_drawn_from_its_tables(tmp_path: Path) -> No
         assert drawn[0] == drawn[1] > 10
 
 
+def test_the_page_says_what_the_names_of_the_papers_mean() -> None:
+    explained = {name for names in claims.NAMES for name in names.split(", ")}
+    published = {m.name for m in (*initializations.PUBLISHED, *similarities.PUBLISHED)}
+    assert published | set(runs.SURROGATES) <= explained
+    assert all(f"| {names} | " in claims.page([], "page") for names in claims.NAMES)
+
+
 def test_a_row_of_the_page_has_verdict_differences_and_means(tmp_path: Path) -> None:
     """Two tasks: NBI is better than RBI by .1 and .3 after one trial; three further trials are missing."""
     tasks, folder = ["t0", "t1"], tmp_path / "here"

@@ -67,7 +67,8 @@ def read(results: Sequence[Path]) -> list[Results]:
 def page(everything: Sequence[Results], pictures: str) -> str:
     """The whole page as Markdown. pictures: the folder of its figures."""
     by_paper = {paper: [one for one in everything if one.paper == paper] for paper in PAPERS}
-    parts = [INTRODUCTION, "## In short", *(_in_short(paper, by_paper[paper]) for paper in PAPERS), READING]
+    parts = [INTRODUCTION, "## In short", *(_in_short(paper, by_paper[paper]) for paper in PAPERS)]
+    parts += [NAMING, _table([["name", "meaning"], *map(list, NAMES.items())]), READING]
     for paper, (title, claims) in PAPERS.items():
         parts += [f"## {title}", REMARKS[paper], *_section(by_paper[paper], claims, pictures)]
     return "\n\n".join(parts) + "\n"
@@ -83,13 +84,32 @@ hide:
 
 *`make claims` generates this page from the tables in `benchmarks/papers`, which `headstart reproduce` wrote.*"""
 
+NAMES = {
+    "No Init": "no start: random configurations, or those of a surrogate that knows the past data sets",
+    "RBI, NBI": "starts: the best configurations of random past data sets; of those with the nearest meta-features",
+    "PBI": "start: the best configurations of the past data sets that a forest predicts to be nearest",
+    "aPBI, aaPBI": "PBI with a new prediction after each result; with a few first trials chosen for that prediction",
+    "LI, aLI": "starts learned from all past data sets together; with new weights of these after each result",
+    "GP, RF": "surrogates that know only the results on the new data set: a Gaussian process, a random forest",
+    "SCoT, MKLGP": "Gaussian processes that know the results on past data sets, too",
+    "Siamese network": "learns from the data sets themselves how far apart they are",
+    "EI, GP-UCB": "how a prediction becomes a proposal: by expected improvement, by the lower confidence bound",
+    "ADTM": "average distance to the minimum: the lowest loss so far, scaled to 0 to 1 on each data set",
+}
+
+NAMING = """## The names
+
+A search for good hyperparameters on a new data set begins with a few configurations, its start. A model of the results
+so far, the surrogate, proposes the others. Most of these methods learn from searches on past data sets. To compare
+them, each data set in turn plays the new one."""
+
 READING = f"""## How to read this page
 
 The tables give a verdict for each claim and each collection of data sets. "All differences" unfolds the comparisons
 behind it: one for each number of trials that the claim names. A difference is between two means over the n
 left-out data sets (of ADTM, unless stated otherwise), ± its standard error, paired over data sets. Less is better, so
 a negative difference favours the first. Differences are tested by Student's t with n − 1 degrees of freedom (Welch's
-where they are not paired; by the sign test where all n are the same). The comparisons of a cell are corrected together
+where they are not paired; by the sign test where all n are equal). The comparisons of a cell are corrected together
 by Holm's method, at a level of {LEVEL:.0%}; those that are significant are **bold**. Different cells are not corrected
 for each other: with no true difference anywhere, about 1 cell in 20 would still have a significant one.
 
