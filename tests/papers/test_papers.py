@@ -406,7 +406,7 @@ def results(tmp_path: Path, a: list[list[float]], b: list[list[float]], name: st
     [(BETTER, [HOLDS, OPEN, FAILS]), (NO_BETTER, [FAILS, HOLDS, HOLDS]), (AS_GOOD, [FAILS, HOLDS, FAILS])],
 )
 def test_a_comparison_is_paired_and_counts_standard_errors(tmp_path: Path, kind: str, expected: list[str]) -> None:
-    """After one trial A is better by about .1 on all three tasks; after two, on two of them; after three, it is worse."""
+    """After one trial A is better by about .1 on all three tasks; after two, on two; after three, it is worse."""
     b = [[0.5, 0.5, 0.5], [0.3, 0.3, 0.3], [0.9, 0.9, 0.9]]
     a = [[0.4, 0.3, 0.6], [0.2, 0.2, 0.4], [0.799, 1.0, 1.001]]
     read = results(tmp_path, a, b)
