@@ -21,6 +21,7 @@ import pandas as pd
 from headstart._support.files import read_json
 from headstart.errors import FormatError
 from headstart.papers import tables
+from headstart.papers.siamese_tables import EXAMPLES
 from headstart.papers.tables import DISTANCE, RANK
 
 BETTER, NO_BETTER, AS_GOOD = "better", "no better", "as good"
@@ -163,12 +164,13 @@ def number(value: float, digits: int) -> str:
 
 @dataclass(frozen=True)
 class Results:
-    """The tables of one run of a paper's experiments. name: of their folder."""
+    """The tables of one run of a paper's experiments. name: of their folder. examples: if the run has some."""
 
     name: str
     about: dict[str, Any]
     summary: pd.DataFrame
     contrasts: pd.DataFrame
+    examples: pd.DataFrame | None = None
 
     @classmethod
     def read(cls, folder: Path) -> Results:
@@ -180,7 +182,9 @@ class Results:
             raise FormatError(
                 f"repetitions in {folder / tables.ABOUT} must be a whole number of at least 1, but got {times!r}"
             )
-        return cls(folder.name, about, tables.read(folder / tables.SUMMARY), tables.read(folder / tables.CONTRASTS))
+        summary, contrasts = (tables.read(folder / name) for name in (tables.SUMMARY, tables.CONTRASTS))
+        some = folder / EXAMPLES
+        return cls(folder.name, about, summary, contrasts, tables.read(some) if some.is_file() else None)
 
     @property
     def paper(self) -> str:

@@ -51,6 +51,8 @@ def draw(results: Sequence[Path], out: Path) -> Path:
         into = pictures / one.name
         into.mkdir(parents=True, exist_ok=True)
         FIGURES[one.paper][0](one.summary, into, one.history, SVG)
+        if one.examples is not None:
+            siamese_tables.draw_examples(one.examples, into, SVG)
     return pictures
 
 
@@ -132,8 +134,12 @@ SVG = ".svg"
 FIGURES = {  # how to draw a paper's figures, and their files with what the page calls them
     "initializations": (initializations.draw, {f"figure{i}": f"Fig. {i}" for i in range(1, 7)}),
     "similarities": (similarities.draw, {f"figure{i}": f"Fig. {i}" for i in (1, 2)}),
-    "siamese": (siamese_tables.draw, {"figure1": "Fig. 1", "figure1-means": "Fig. 1, means", "figure9": "Fig. 9"}),
+    "siamese": (
+        siamese_tables.draw,
+        {"figure1": "Fig. 1", "figure1-means": "Fig. 1, means", **{f"figure{i}": f"Fig. {i}" for i in range(4, 10)}},
+    ),
 }
+EXAMPLES = tuple(f"figure{i}" for i in range(4, 9))  # of the third paper: they show more than its summary has
 AUTHORS = "the authors' data"  # part of the titles of the authors' histories
 
 
@@ -248,9 +254,16 @@ def _pictures(results: Sequence[Results], pictures: str) -> list[str]:
     for file, title in FIGURES[paper][1].items() if paper in FIGURES else ():
         for one in results:
             path = f"{quote(pictures)}/{quote(one.name)}/{file}{SVG}"
-            if one.summary["figure"].str.startswith(file.partition("-")[0]).any():
+            if _has(one, file):
                 shown.append(f"[![{title}, {markdown(one.history)}]({path})]({path})")
     return ['<div class="figures" markdown="1">', "\n".join(shown), "</div>"] if shown else []
+
+
+def _has(one: Results, file: str) -> bool:
+    """Whether a run has what a figure shows."""
+    if one.paper == "siamese" and file in EXAMPLES:
+        return one.examples is not None
+    return bool(one.summary["figure"].str.startswith(file.partition("-")[0]).any())
 
 
 def _means(results: Sequence[Results], claims: Sequence[Claim]) -> list[str]:
