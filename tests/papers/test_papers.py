@@ -643,7 +643,7 @@ def test_the_page_names_the_methods_that_were_repeated_less_often(tmp_path: Path
     about = tables.description("similarities", "two tasks", seed=0, quick=False, tasks=2, repetitions=4)
     tables.aggregate(lines, folder, about)
     text = claims.write([folder], tmp_path / "page.md")
-    assert "4 repetitions (up to 4 for random starts, 2 for aaPBI, 1 where the first two agreed)" in text
+    assert "4 repetitions (up to 4 for random starts, 2 for aaPBI in Fig.\xa01, 1 where the first two agreed)" in text
     rows = {
         line.split(" (")[0][2:]: line for line in text.split("<summary>All differences")[1].splitlines() if "−" in line
     }

@@ -264,11 +264,12 @@ class Results:
         return self._tasks[figure, measure, line]
 
     @cached_property
-    def fewer(self) -> dict[str, int]:
-        """The methods with fewer repetitions than requested, though they depend on chance, and how many they have."""
+    def fewer(self) -> dict[tuple[str, str], int]:
+        """Figure and line of methods with fewer repetitions than requested, though they depend on chance: how many."""
         times = pd.to_numeric(self.summary["repetitions"], errors="coerce")
         cut = self.summary.assign(repetitions=times)[(times > 1) & (times < self.repetitions)]
-        return {str(method): int(n) for method, n in cut.groupby("method", sort=False)["repetitions"].min().items()}
+        by_line = cut.groupby(["figure", "line"], sort=False)["repetitions"].min()
+        return {(str(figure), str(line)): int(n) for (figure, line), n in by_line.items()}
 
     def mean(self, figure: str, measure: str, line: str, trial: int) -> tuple[float, float] | None:
         """The mean of a line of a figure and its standard error; None: not run."""

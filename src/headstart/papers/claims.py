@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from urllib.parse import quote
 
@@ -23,6 +23,7 @@ from headstart.papers.checks import (
     TENDS,
     UNTOUCHED,
     Claim,
+    Compare,
     Results,
     decimals,
     figure_name,
@@ -242,9 +243,40 @@ def _cell(claim: Claim, one: Results) -> str:
         label = f"{figure_name(check.figure)}, {check}" if several else str(check)
         lines.append(f"{label}: {BETWEEN.join(map(str, part))}")
     sizes = sorted({f.n for part in parts for f in part})
-    compared = [name for part in parts for name in (part[0].check.first, part[0].check.second)]
-    cut = [f"{n} repetitions of {markdown(name)}" for name, n in one.fewer.items() if name in compared]
+    compared = {line for part in parts for line in _lines(part[0].check)}
+    found = {line: n for line, n in one.fewer.items() if line in compared}
+    cut = [f"{n} repetitions of {_listed(name for (_, name), m in found.items() if m == n)}" for n in _numbers(found)]
     return "<br>".join([", ".join([f"n{NBSP}={NBSP}{' or '.join(map(str, sizes))}", *cut]), *lines])
+
+
+def _lines(check: Compare) -> list[tuple[str, str]]:
+    """The lines that a check compares, each with its figure."""
+    figure = check.later[0] if check.later else check.figure
+    lines = [(check.figure, check.first), (figure, check.second)]
+    return [*lines, *((check.than, name) for name in (check.first, check.second))] if check.than else lines
+
+
+def _numbers(fewer: Mapping[tuple[str, str], int]) -> list[int]:
+    return sorted(set(fewer.values()))
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(map(markdown, dict.fromkeys(names)))
+
+
+def _repeated_less(one: Results) -> str:
+    """How many repetitions the lines have that have fewer than requested."""
+    parts = []
+    for n in _numbers(one.fewer):
+        figures: dict[str, list[str]] = {}
+        for (figure, line), m in one.fewer.items():
+            if m == n:
+                figures.setdefault(line, []).append(figure_name(figure))
+        lines: dict[str, list[str]] = {}
+        for line, there in figures.items():
+            lines.setdefault(" and ".join(there), []).append(line)
+        parts += [f"{n} for {_listed(names)} in {there}, " for there, names in lines.items()]
+    return "".join(parts)
 
 
 def _pictures(results: Sequence[Results], pictures: str) -> list[str]:
@@ -314,10 +346,8 @@ def _about(one: Results) -> str:
     else:
         most = int(pd.to_numeric(s["repetitions"], errors="coerce").max())
         worst = float(s.loc[s["measure"] == DISTANCE, "se_repetitions"].max())
-        cut = "".join(f"{n} for {markdown(name)}, " for name, n in one.fewer.items())
-        text += (
-            f"{one.repetitions} repetitions (up to {most} for random starts, {cut}1 where the first two agreed); more "
-        )
+        text += f"{one.repetitions} repetitions (up to {most} for random starts, {_repeated_less(one)}"
+        text += "1 where the first two agreed); more "
         text += f"would move no mean by more than about {number(worst, 3)} (one standard error)"
         if (share := _widened(s)) is not None:
             text += f" and narrow no band of No Init or RBI by more than {share:.0%}"
