@@ -143,6 +143,20 @@ def test_searches_begin_with_the_bests_of_the_nearest(two_sources):
     assert len(known) == 2
 
 
+def test_data_sets_do_not_share_the_draws_of_random_starts(two_sources, monkeypatch):
+    seeds = {}
+
+    def search(method, runs, table, features, trials, seed):
+        seeds.setdefault(table.losses.tobytes(), set()).add(seed)
+        return np.array([len(seeds), seed])
+
+    monkeypatch.setattr(searches, "_search", search)
+    searches.experiment(searches.EVERY, ["digits", "mnist"], TINIEST, 0)
+    first, second = seeds.values()
+    assert len(first) == len(second) == TINIEST.repetitions
+    assert not first & second
+
+
 def test_no_search_is_on_a_data_set_of_the_training():
     there = ["digits", "mnist"]
     searched = {"known": set(), "unknown": set()}
