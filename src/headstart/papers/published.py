@@ -278,8 +278,8 @@ SIAMESE = (
         _all("figure5", "lstm", ["hand-crafted"], FIRST),
     ),
     Claim(
-        "the distance can be learned on images: most of a data set's three nearest are of its own source (share of other "
-        "sources)",
+        "the distance can be learned on images: most of a data set's three nearest are of its own source (share of "
+        "other sources)",
         "Fig. 8",
         _all("figure8, other source", "metric", ["chance"], FIRST),
     ),
@@ -321,10 +321,10 @@ THIRD_PAPER = (
     "Kim, Kim, Choi: *Learning to Transfer Initializations for Bayesian Hyperparameter Optimization*, "
     "arXiv:1710.06219, 2017. Fig. 8 and 9 are rebuilt at a far smaller scale: here, a network of 8 weight layers is "
     "trained on 400 images of 16 × 16 for 10 epochs, on 10 subsets of each of 3 sources; in the paper, ResNet-26 on "
-    "10,000 images for 20 epochs (for Fig. 9, on whole data sets for 50), on 20 subsets of each of 4 sources. Fig. 9 of "
-    "the paper rests on 4 whole data sets; here, the 3 whole ones and the 30 subsets are searched, each left out of the "
-    "training. Subsets of one source share some of their images, so that they tell less than 33 independent data sets "
-    "would. What is said of Fig. 7 rests on 100 data sets but one trained network, and of Fig. 6 on four networks."
+    "10,000 images for 20 epochs (for Fig. 9, on whole data sets for 50), on 20 subsets of each of 4 sources. The "
+    "paper's Fig. 9 rests on 4 whole data sets. Here, the 3 whole ones and the 30 subsets are searched, each left out of "
+    "the training. Data sets of one source share images, so that they tell less than 33 independent ones would. What is "
+    "said of Fig. 7 rests on 100 data sets but one trained network, and of Fig. 6 on four networks."
 )
 
 PAPERS = {
