@@ -66,7 +66,7 @@ STARTS, FIVE, TRIALS = 10, 5, 50  # I of Fig. 1, I of the long term, and T
 REPETITIONS = 10
 RANDOM = {"GP": 5, "RF": 1, "SCoT": 1, "MKLGP": 1}  # RBI and No Init get this many times the repetitions
 SIMULATED = 10  # so does RBI in Fig. 1, if its expectation is not known exactly
-FORESTS = 5  # at most so many repetitions with RF, which are most of the work
+FORESTS = 3  # at most so many repetitions with RF, which are most of the work
 QUICK = {"tasks": 8, "trials": 15, "repetitions": 1}
 QUICK_NOTE = "A quick run: few tasks, trials and repetitions, so the numbers are rough."
 
