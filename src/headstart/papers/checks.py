@@ -269,7 +269,8 @@ class Results:
         times = pd.to_numeric(self.summary["repetitions"], errors="coerce")
         cut = self.summary.assign(repetitions=times)[(times > 1) & (times < self.repetitions)]
         by_line = cut.groupby(["figure", "line"], sort=False)["repetitions"].min()
-        return {(str(figure), str(line)): int(n) for (figure, line), n in by_line.items()}
+        lines = zip(by_line.index.tolist(), by_line.tolist(), strict=True)
+        return {(str(figure), str(line)): int(n) for (figure, line), n in lines}
 
     def mean(self, figure: str, measure: str, line: str, trial: int) -> tuple[float, float] | None:
         """The mean of a line of a figure and its standard error; None: not run."""
