@@ -406,7 +406,7 @@ def results(tmp_path: Path, a: list[list[float]], b: list[list[float]], name: st
     [(BETTER, [HOLDS, OPEN, FAILS]), (NO_BETTER, [FAILS, HOLDS, HOLDS]), (AS_GOOD, [FAILS, HOLDS, FAILS])],
 )
 def test_a_comparison_is_paired_and_counts_standard_errors(tmp_path: Path, kind: str, expected: list[str]) -> None:
-    """After one trial A is better by about .1 on all three tasks; after two, on two of them; after three, worse."""
+    """After one trial A is better by about .1 on all three tasks; after two, on two; after three, it is worse."""
     b = [[0.5, 0.5, 0.5], [0.3, 0.3, 0.3], [0.9, 0.9, 0.9]]
     a = [[0.4, 0.3, 0.6], [0.2, 0.2, 0.4], [0.799, 1.0, 1.001]]
     read = results(tmp_path, a, b)
@@ -569,6 +569,13 @@ def test_the_figures_of_the_page_are_drawn_from_its_tables(tmp_path: Path) -> No
         assert drawn[0] == drawn[1] > 10
 
 
+def test_the_page_says_what_the_names_of_the_papers_mean() -> None:
+    explained = {name for names in claims.NAMES for name in names.split(", ")}
+    published = {m.name for m in (*initializations.PUBLISHED, *similarities.PUBLISHED)}
+    assert published | set(runs.SURROGATES) <= explained
+    assert all(f"| {names} | " in claims.page([], "page") for names in claims.NAMES)
+
+
 def test_a_row_of_the_page_has_verdict_differences_and_means(tmp_path: Path) -> None:
     """Two tasks: NBI is better than RBI by .1 and .3 after one trial; three further trials are missing."""
     tasks, folder = ["t0", "t1"], tmp_path / "here"
@@ -636,7 +643,7 @@ def test_the_page_names_the_methods_that_were_repeated_less_often(tmp_path: Path
     about = tables.description("similarities", "two tasks", seed=0, quick=False, tasks=2, repetitions=4)
     tables.aggregate(lines, folder, about)
     text = claims.write([folder], tmp_path / "page.md")
-    assert "4 repetitions (up to 4 for random starts, 2 for aaPBI, 1 where the first two agreed)" in text
+    assert "4 repetitions (up to 4 for random starts, 2 for aaPBI in Fig.\xa01, 1 where the first two agreed)" in text
     rows = {
         line.split(" (")[0][2:]: line for line in text.split("<summary>All differences")[1].splitlines() if "−" in line
     }

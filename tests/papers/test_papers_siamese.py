@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,7 +12,7 @@ import pytest
 import headstart as hs
 from headstart.errors import MissingPackageError
 from headstart.library import images, resnet
-from headstart.papers import prior_mean, siamese_tables, tables
+from headstart.papers import claims, prior_mean, siamese_tables, tables
 from headstart.papers.siamese import common, experiments, pictures, problems, searches, synthetic
 from headstart.papers.siamese.common import Effort
 from headstart.report import figures
@@ -140,6 +143,20 @@ def test_searches_begin_with_the_bests_of_the_nearest(two_sources):
     assert len(known) == 2
 
 
+def test_data_sets_do_not_share_the_draws_of_random_starts(two_sources, monkeypatch):
+    seeds = {}
+
+    def search(method, runs, table, features, trials, seed):
+        seeds.setdefault(table.losses.tobytes(), set()).add(seed)
+        return np.array([len(seeds), seed])
+
+    monkeypatch.setattr(searches, "_search", search)
+    searches.experiment(searches.EVERY, ["digits", "mnist"], TINIEST, 0)
+    first, second = seeds.values()
+    assert len(first) == len(second) == TINIEST.repetitions
+    assert not first & second
+
+
 def test_no_search_is_on_a_data_set_of_the_training():
     there = ["digits", "mnist"]
     searched = {"known": set(), "unknown": set()}
@@ -188,6 +205,12 @@ def test_everything_is_run_kept_written_and_drawn(tmp_path, monkeypatch, two_sou
         assert (tmp_path / f"{name}.png").stat().st_size > 2000
         assert (tmp_path / f"{name}.svg").read_text(encoding="utf-8").startswith("<?xml")
     assert "Validation error after 3 trials (Fig. 9)" in experiments.text(frame)
+    page = tmp_path / "page.md"
+    siamese_tables.aggregate(frame, tmp_path, seed=0, quick=True)
+    shown = re.findall(r"\]\((\S+?\.svg)\)\]", claims.write([tmp_path], page))
+    assert claims.draw([tmp_path], page) == tmp_path / "page"
+    assert [Path(one).stem for one in shown] == ["figure1", "figure1-means", *(f"figure{i}" for i in range(4, 10))]
+    assert all((tmp_path / "page" / tmp_path.name / f"{Path(one).stem}.svg").is_file() for one in shown)
     monkeypatch.setattr(synthetic, "experiment", lambda *_: pytest.fail("nothing is done twice"))
     monkeypatch.setattr(pictures, "draw", lambda *_: None)
     again = experiments.run(tmp_path, quick=True, jobs=1, progress=False)

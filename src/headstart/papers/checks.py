@@ -21,6 +21,7 @@ import pandas as pd
 from headstart._support.files import read_json
 from headstart.errors import FormatError
 from headstart.papers import tables
+from headstart.papers.siamese_tables import EXAMPLES
 from headstart.papers.tables import DISTANCE, RANK
 
 BETTER, NO_BETTER, AS_GOOD = "better", "no better", "as good"
@@ -163,12 +164,13 @@ def number(value: float, digits: int) -> str:
 
 @dataclass(frozen=True)
 class Results:
-    """The tables of one run of a paper's experiments. name: of their folder."""
+    """The tables of one run of a paper's experiments. name: of their folder. examples: if the run has some."""
 
     name: str
     about: dict[str, Any]
     summary: pd.DataFrame
     contrasts: pd.DataFrame
+    examples: pd.DataFrame | None = None
 
     @classmethod
     def read(cls, folder: Path) -> Results:
@@ -180,7 +182,9 @@ class Results:
             raise FormatError(
                 f"repetitions in {folder / tables.ABOUT} must be a whole number of at least 1, but got {times!r}"
             )
-        return cls(folder.name, about, tables.read(folder / tables.SUMMARY), tables.read(folder / tables.CONTRASTS))
+        summary, contrasts = (tables.read(folder / name) for name in (tables.SUMMARY, tables.CONTRASTS))
+        some = folder / EXAMPLES
+        return cls(folder.name, about, summary, contrasts, tables.read(some) if some.is_file() else None)
 
     @property
     def paper(self) -> str:
@@ -260,11 +264,13 @@ class Results:
         return self._tasks[figure, measure, line]
 
     @cached_property
-    def fewer(self) -> dict[str, int]:
-        """The methods with fewer repetitions than requested, though they depend on chance, and how many they have."""
+    def fewer(self) -> dict[tuple[str, str], int]:
+        """Figure and line of methods with fewer repetitions than requested, though they depend on chance: how many."""
         times = pd.to_numeric(self.summary["repetitions"], errors="coerce")
         cut = self.summary.assign(repetitions=times)[(times > 1) & (times < self.repetitions)]
-        return {str(method): int(n) for method, n in cut.groupby("method", sort=False)["repetitions"].min().items()}
+        by_line = cut.groupby(["figure", "line"], sort=False)["repetitions"].min()
+        lines = zip(by_line.index.tolist(), by_line.tolist(), strict=True)
+        return {(str(figure), str(line)): int(n) for (figure, line), n in lines}
 
     def mean(self, figure: str, measure: str, line: str, trial: int) -> tuple[float, float] | None:
         """The mean of a line of a figure and its standard error; None: not run."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from urllib.parse import quote
 
@@ -23,6 +23,7 @@ from headstart.papers.checks import (
     TENDS,
     UNTOUCHED,
     Claim,
+    Compare,
     Results,
     decimals,
     figure_name,
@@ -51,6 +52,8 @@ def draw(results: Sequence[Path], out: Path) -> Path:
         into = pictures / one.name
         into.mkdir(parents=True, exist_ok=True)
         FIGURES[one.paper][0](one.summary, into, one.history, SVG)
+        if one.examples is not None:
+            siamese_tables.draw_examples(one.examples, into, SVG)
     return pictures
 
 
@@ -67,7 +70,8 @@ def read(results: Sequence[Path]) -> list[Results]:
 def page(everything: Sequence[Results], pictures: str) -> str:
     """The whole page as Markdown. pictures: the folder of its figures."""
     by_paper = {paper: [one for one in everything if one.paper == paper] for paper in PAPERS}
-    parts = [INTRODUCTION, "## In short", *(_in_short(paper, by_paper[paper]) for paper in PAPERS), READING]
+    parts = [INTRODUCTION, "## In short", *(_in_short(paper, by_paper[paper]) for paper in PAPERS)]
+    parts += [NAMING, _table([["name", "meaning"], *map(list, NAMES.items())]), READING]
     for paper, (title, claims) in PAPERS.items():
         parts += [f"## {title}", REMARKS[paper], *_section(by_paper[paper], claims, pictures)]
     return "\n\n".join(parts) + "\n"
@@ -83,13 +87,32 @@ hide:
 
 *`make claims` generates this page from the tables in `benchmarks/papers`, which `headstart reproduce` wrote.*"""
 
+NAMES = {
+    "No Init": "no start: random configurations, or those of a surrogate that knows the past data sets",
+    "RBI, NBI": "starts: the best configurations of random past data sets; of those with the nearest meta-features",
+    "PBI": "start: the best configurations of the past data sets that a forest predicts to be nearest",
+    "aPBI, aaPBI": "PBI with a new prediction after each result; with a few first trials chosen for that prediction",
+    "LI, aLI": "starts learned from all past data sets together; with new weights of these after each result",
+    "GP, RF": "surrogates that know only the results on the new data set: a Gaussian process, a random forest",
+    "SCoT, MKLGP": "Gaussian processes that know the results on past data sets, too",
+    "Siamese network": "learns from the data sets themselves how far apart they are",
+    "EI, GP-UCB": "how a prediction becomes a proposal: by expected improvement, by the lower confidence bound",
+    "ADTM": "average distance to the minimum: the lowest loss so far, scaled to 0 to 1 on each data set",
+}
+
+NAMING = """## The names
+
+A search for good hyperparameters on a new data set begins with a few configurations, its start. A model of the results
+so far, the surrogate, proposes the others. Most of these methods learn from searches on past data sets. To compare
+them, each data set in turn plays the new one."""
+
 READING = f"""## How to read this page
 
 The tables give a verdict for each claim and each collection of data sets. "All differences" unfolds the comparisons
 behind it: one for each number of trials that the claim names. A difference is between two means over the n
 left-out data sets (of ADTM, unless stated otherwise), ± its standard error, paired over data sets. Less is better, so
 a negative difference favours the first. Differences are tested by Student's t with n − 1 degrees of freedom (Welch's
-where they are not paired; by the sign test where all n are the same). The comparisons of a cell are corrected together
+where they are not paired; by the sign test where all n are equal). The comparisons of a cell are corrected together
 by Holm's method, at a level of {LEVEL:.0%}; those that are significant are **bold**. Different cells are not corrected
 for each other: with no true difference anywhere, about 1 cell in 20 would still have a significant one.
 
@@ -112,8 +135,12 @@ SVG = ".svg"
 FIGURES = {  # how to draw a paper's figures, and their files with what the page calls them
     "initializations": (initializations.draw, {f"figure{i}": f"Fig. {i}" for i in range(1, 7)}),
     "similarities": (similarities.draw, {f"figure{i}": f"Fig. {i}" for i in (1, 2)}),
-    "siamese": (siamese_tables.draw, {"figure1": "Fig. 1", "figure1-means": "Fig. 1, means", "figure9": "Fig. 9"}),
+    "siamese": (
+        siamese_tables.draw,
+        {"figure1": "Fig. 1", "figure1-means": "Fig. 1, means", **{f"figure{i}": f"Fig. {i}" for i in range(4, 10)}},
+    ),
 }
+EXAMPLES = tuple(f"figure{i}" for i in range(4, 9))  # of the third paper: they show more than its summary has
 AUTHORS = "the authors' data"  # part of the titles of the authors' histories
 
 
@@ -216,9 +243,40 @@ def _cell(claim: Claim, one: Results) -> str:
         label = f"{figure_name(check.figure)}, {check}" if several else str(check)
         lines.append(f"{label}: {BETWEEN.join(map(str, part))}")
     sizes = sorted({f.n for part in parts for f in part})
-    compared = [name for part in parts for name in (part[0].check.first, part[0].check.second)]
-    cut = [f"{n} repetitions of {markdown(name)}" for name, n in one.fewer.items() if name in compared]
+    compared = {line for part in parts for line in _lines(part[0].check)}
+    found = {line: n for line, n in one.fewer.items() if line in compared}
+    cut = [f"{n} repetitions of {_listed(name for (_, name), m in found.items() if m == n)}" for n in _numbers(found)]
     return "<br>".join([", ".join([f"n{NBSP}={NBSP}{' or '.join(map(str, sizes))}", *cut]), *lines])
+
+
+def _lines(check: Compare) -> list[tuple[str, str]]:
+    """The lines that a check compares, each with its figure."""
+    figure = check.later[0] if check.later else check.figure
+    lines = [(check.figure, check.first), (figure, check.second)]
+    return [*lines, *((check.than, name) for name in (check.first, check.second))] if check.than else lines
+
+
+def _numbers(fewer: Mapping[tuple[str, str], int]) -> list[int]:
+    return sorted(set(fewer.values()))
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(map(markdown, dict.fromkeys(names)))
+
+
+def _repeated_less(one: Results) -> str:
+    """How many repetitions the lines have that have fewer than requested."""
+    parts = []
+    for n in _numbers(one.fewer):
+        figures: dict[str, list[str]] = {}
+        for (figure, line), m in one.fewer.items():
+            if m == n:
+                figures.setdefault(line, []).append(figure_name(figure))
+        lines: dict[str, list[str]] = {}
+        for line, there in figures.items():
+            lines.setdefault(" and ".join(there), []).append(line)
+        parts += [f"{n} for {_listed(names)} in {there}, " for there, names in lines.items()]
+    return "".join(parts)
 
 
 def _pictures(results: Sequence[Results], pictures: str) -> list[str]:
@@ -228,9 +286,16 @@ def _pictures(results: Sequence[Results], pictures: str) -> list[str]:
     for file, title in FIGURES[paper][1].items() if paper in FIGURES else ():
         for one in results:
             path = f"{quote(pictures)}/{quote(one.name)}/{file}{SVG}"
-            if one.summary["figure"].str.startswith(file.partition("-")[0]).any():
+            if _has(one, file):
                 shown.append(f"[![{title}, {markdown(one.history)}]({path})]({path})")
     return ['<div class="figures" markdown="1">', "\n".join(shown), "</div>"] if shown else []
+
+
+def _has(one: Results, file: str) -> bool:
+    """Whether a run has what a figure shows."""
+    if one.paper == "siamese" and file in EXAMPLES:
+        return one.examples is not None
+    return bool(one.summary["figure"].str.startswith(file.partition("-")[0]).any())
 
 
 def _means(results: Sequence[Results], claims: Sequence[Claim]) -> list[str]:
@@ -281,10 +346,8 @@ def _about(one: Results) -> str:
     else:
         most = int(pd.to_numeric(s["repetitions"], errors="coerce").max())
         worst = float(s.loc[s["measure"] == DISTANCE, "se_repetitions"].max())
-        cut = "".join(f"{n} for {markdown(name)}, " for name, n in one.fewer.items())
-        text += (
-            f"{one.repetitions} repetitions (up to {most} for random starts, {cut}1 where the first two agreed); more "
-        )
+        text += f"{one.repetitions} repetitions (up to {most} for random starts, {_repeated_less(one)}"
+        text += "1 where the first two agreed); more "
         text += f"would move no mean by more than about {number(worst, 3)} (one standard error)"
         if (share := _widened(s)) is not None:
             text += f" and narrow no band of No Init or RBI by more than {share:.0%}"

@@ -1,6 +1,6 @@
 """The results of `papers.siamese` as lines of figures, tables for the page of claims, and the figures of that page.
 
-This module does not need torch.
+This module needs torch for Fig. 4 to 8 only.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from headstart._support.files import replacing
 from headstart._support.types import Array
 from headstart.papers import prior_mean, tables
 from headstart.papers.prior_mean import METHODS
@@ -27,6 +28,7 @@ MEASURES = {  # figure of the paper, and whether more is better
     "own source": ("figure8, other source", True),
     "error": (SEARCHED, False),
 }
+EXAMPLES = "examples.csv"  # what the page's Fig. 5 to 7 show of the results
 KINDS = ("known source", "unknown source")  # of the data sets of Fig. 9: whether the training had data of their source
 
 
@@ -39,12 +41,23 @@ def aggregate(frame: pd.DataFrame, out: Path, *, seed: int, quick: bool) -> None
     count = max(n for figure, n in most.items() if figure not in (COSINE, GUESSED, "figure7"))
     about = tables.description("siamese", history, seed=seed, quick=quick, tasks=count)
     tables.aggregate(found, out, about)
+    with replacing(out / EXAMPLES) as temporary:
+        examples(frame).to_csv(temporary, index=False, float_format="%.6g")
+
+
+def examples(frame: pd.DataFrame) -> pd.DataFrame:
+    """The results that Fig. 5 to 7 show: losses of training, the first new data set, and the two meta-features."""
+    measure = frame["measure"]
+    of_losses = (frame["experiment"] == "synthetic") & measure.isin(["training loss", "held-out loss"])
+    of_starts = (frame["item"] == 0) & measure.isin(["curve", "start"])
+    return frame[of_losses | of_starts | measure.str.contains(", axis ")]
 
 
 def lines(frame: pd.DataFrame) -> list[Line]:
     """The results of `papers.siamese` as lines; in all of them less is better."""
     found = []
     kept = frame[(frame["method"] != "") & frame["measure"].isin(list(MEASURES))]
+    kept = kept[~((kept["measure"] == "accuracy") & kept["method"].isin(_not_everywhere(kept)))]
     for (measure, method), part in kept.groupby(["measure", "method"], sort=True):
         figure, more_is_better = MEASURES[str(measure)]
         # Runs on one data set are not independent: some do not depend on the repetition or the training.
@@ -65,6 +78,12 @@ def lines(frame: pd.DataFrame) -> list[Line]:
     return sorted(found, key=lambda one: (one.figure, one.name != "chance"))
 
 
+def _not_everywhere(kept: pd.DataFrame) -> list[str]:
+    """The methods that were not trained on all groups of Fig. 6, such as the network of Fig. 7."""
+    groups = kept[kept["measure"] == "accuracy"].groupby("method")["problem"].nunique()
+    return list(groups.index[groups < groups.max()])
+
+
 def _line(figure: str, name: str, part: pd.DataFrame, more_is_better: bool) -> Line:
     wide = part.pivot_table(index="task", columns="step", values="value").dropna(axis=1)
     values: Array = 1 - wide.to_numpy() if more_is_better else wide.to_numpy()
@@ -77,6 +96,13 @@ SEARCHES = (
     *("random, EI", "random, GP-UCB", "3 nearest, EI"),
     *("3 nearest, prior mean, EI", "3 nearest, headstart's prior, EI", "3 any, EI"),
 )
+
+
+def draw_examples(some: pd.DataFrame, out: Path, ending: str = "") -> None:
+    """Fig. 4 to 8, from `examples`."""
+    from headstart.papers.siamese import pictures
+
+    pictures.draw_examples(some, out, ending)
 
 
 def draw(shown: pd.DataFrame, out: Path, name: str, ending: str = "") -> None:

@@ -42,7 +42,7 @@ def run(out: Path, *, seed: int = 0, quick: bool = False, jobs: int = -1, progre
         for setting in searches.settings(there)
     }
     signature = {"paper": "siamese", "seed": seed, "version": 4, **asdict(effort)}
-    more = {"history": digest(library.load("resnet")), "sources": there, "searches": searches.SEARCHES} if there else {}
+    more = {"history": digest(library.load("resnet")), "sources": there, "searches": searches.SEARCHES, "version": 5}
     done: dict[str, Rows] = {}
     for part, settings in ((work, signature), (on_images, {**signature, **more})):
         done |= pieces.run(

@@ -24,18 +24,23 @@ from headstart.report import figures
 def draw(frame: pd.DataFrame, out: Path) -> None:
     """Fig. 1 and 4 to 8, and Fig. 9 if its searches were run."""
     prior_mean.draw(out)
-    draw_histograms(library.load("resnet"), out)
-    draw_problems(frame[frame["experiment"] == "problems"], out)
-    draw_synthetic(frame[frame["experiment"] == "synthetic"], out)
+    draw_examples(frame, out)
     found = frame[(frame["experiment"] == "images") & (frame["measure"] == "error")]
     if len(found):
         draw_searches(found, out)
 
 
-def draw_synthetic(frame: pd.DataFrame, out: Path) -> None:
+def draw_examples(frame: pd.DataFrame, out: Path, ending: str = "") -> None:
+    """Fig. 4 to 8, for which the rows of `examples` are enough. ending: of the only kind of picture to draw."""
+    draw_histograms(library.load("resnet"), out, ending)
+    draw_problems(frame[frame["experiment"] == "problems"], out, ending)
+    draw_synthetic(frame[frame["experiment"] == "synthetic"], out, ending)
+
+
+def draw_synthetic(frame: pd.DataFrame, out: Path, ending: str = "") -> None:
     """Fig. 6: the groups and the losses of training. Fig. 7: meta-features before and after."""
     rng = np.random.default_rng(0)
-    with figures.canvas(out / "figure6", rows=2, columns=len(GROUPS), size=(3.9, 2.9)) as axes:
+    with figures.canvas(out / f"figure6{ending}", rows=2, columns=len(GROUPS), size=(3.9, 2.9)) as axes:
         for panel, (name, groups) in zip(axes, GROUPS.items(), strict=False):
             _scatter(panel, [group(rng=rng) for group in groups])
             panel.set_title(f"{name}: one data set of each group")
@@ -44,7 +49,7 @@ def draw_synthetic(frame: pd.DataFrame, out: Path) -> None:
             lines += [_line(frame, name, pooling, "held-out loss", pooling) for pooling in POOLINGS]
             figures.curves(panel, lines, title="loss on held-out data sets", x="step", y="loss", log=True)
     title = f"{IN_THE_PLANE}: data sets not trained on"
-    with figures.canvas(out / "figure7", columns=2, size=(4.2, 3.5), title=title) as axes:
+    with figures.canvas(out / f"figure7{ending}", columns=2, size=(4.2, 3.5), title=title) as axes:
         for panel, when in zip(axes, ("before", "after"), strict=True):
             chosen = frame[frame["method"] == PLANE]
             x, y = (chosen[chosen["measure"] == f"{when}, axis {k}"].set_index("item") for k in (1, 2))
@@ -53,10 +58,10 @@ def draw_synthetic(frame: pd.DataFrame, out: Path) -> None:
             panel.set(aspect="equal", adjustable="datalim")
 
 
-def draw_problems(frame: pd.DataFrame, out: Path) -> None:
+def draw_problems(frame: pd.DataFrame, out: Path, ending: str = "") -> None:
     """Fig. 4: the problems. Fig. 5: starting points by hand-crafted and by learned features."""
     rng = np.random.default_rng(0)
-    with figures.canvas(out / "figure4", rows=2, columns=3, size=(3.6, 2.9)) as axes:
+    with figures.canvas(out / f"figure4{ending}", rows=2, columns=3, size=(3.6, 2.9)) as axes:
         for panel, below, name in zip(axes, axes[3:], CENTRES, strict=False):
             X, y = problem(name, rng=rng)
             _scatter(panel, [X[y == c] for c in np.unique(y)])
@@ -64,7 +69,7 @@ def draw_problems(frame: pd.DataFrame, out: Path) -> None:
             for _ in range(5):
                 below.plot(STEPS, accuracies(name, rng=rng), color="#0072b2", alpha=0.5, lw=1)
             below.set(xlabel="hyperparameter", ylabel="accuracy", ylim=(0.45, 1.05))
-    with figures.canvas(out / "figure5", rows=2, columns=3, size=(3.6, 2.9)) as axes:
+    with figures.canvas(out / f"figure5{ending}", rows=2, columns=3, size=(3.6, 2.9)) as axes:
         panels = iter(axes)
         for method in (HAND, PUBLISHED):
             for name in CENTRES:
@@ -77,11 +82,11 @@ def draw_problems(frame: pd.DataFrame, out: Path) -> None:
                 panel.set(title=f"{name}, {learned}", xlabel="hyperparameter", ylabel="accuracy")
 
 
-def draw_histograms(history: History, out: Path) -> None:
+def draw_histograms(history: History, out: Path, ending: str = "") -> None:
     """Fig. 8: accuracy over batch size and learning rate, two data sets of each source."""
     names = [f"{source}-{k:02d}" for k in (1, 2) for source in images.SOURCES]
     names = [name for name in names if name in history.tasks]
-    with figures.canvas(out / "figure8", rows=2, columns=(len(names) + 1) // 2, size=(3.4, 2.9)) as axes:
+    with figures.canvas(out / f"figure8{ending}", rows=2, columns=(len(names) + 1) // 2, size=(3.4, 2.9)) as axes:
         for panel, name in zip(axes, names, strict=False):
             frame = pd.DataFrame(history.configs(name)).assign(accuracy=1 - history[name].losses)
             wide = frame.pivot(index="batch_size", columns="learning_rate", values="accuracy")
