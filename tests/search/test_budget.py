@@ -122,12 +122,12 @@ def test_told_costs_without_cost_change_nothing() -> None:
 
 def test_cost_matters_less_as_the_budget_is_spent() -> None:
     first, later = (
-        hs.Optimizer(SPACE, past(), n_init=2, seed=0, cost="seconds", budget=budget) for budget in (1e9, 868.0)
+        hs.Optimizer(SPACE, past(), n_init=2, seed=0, cost="seconds", budget=budget) for budget in (1e9, 300.0)
     )
     for optimizer in (first, later):
-        for x in (0.1, 0.6, 0.9):
-            optimizer.tell({"x": x, "size": 8}, loss_of({"x": x, "size": 8}, 0.4), 256.0)
-    assert cost_of(first.ask()) < cost_of(later.ask()) <= 868.0 - 3 * 256.0
+        for x in (0.1, 0.4, 0.7):
+            optimizer.tell({"x": x, "size": 1}, loss_of({"x": x, "size": 1}, 0.4), 45.0)
+    assert cost_of(first.ask()) < cost_of(later.ask()) <= 300.0 - 135.0
 
 
 def test_what_does_not_fit_into_the_rest_is_avoided() -> None:

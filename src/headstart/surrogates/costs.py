@@ -11,9 +11,8 @@ own costs shift it. Without past costs, a Gaussian process learns from the run's
 | c      | `costs`   | (n,)  | costs of evaluations; NaN where unknown                                     |
 | α      | `cooling` |       | 1: gain per unit of cost; 0: cost does not matter (`Spending.cooling`)      |
 
-The score of a configuration is log EI − α log c: expected improvement per unit of cost, cooled as by Lee et al. 2020,
-"Cost-aware Bayesian optimization" (EI-cool). There α falls from 1 to 0 from the beginning on. Here it falls when a third
-of the budget is left: before that, time spent on an expensive trial could be spent on several others.
+The score of a configuration is log EI − α log c: expected improvement per unit of cost with the cooling of Lee et al.
+2020, "Cost-aware Bayesian optimization" (EI-cool), where α falls from 1 to 0 as the budget is spent.
 """
 
 from __future__ import annotations
@@ -38,7 +37,6 @@ ROUNDS = 4  # of fitting the shape, then the levels
 MOST_ROWS = 10_000  # evaluations to which the forest is fitted; this bounds its time
 LEAST_SPREAD = 0.1  # standard deviations of levels and residuals are at least this
 STEEP = 8.0  # power of the penalty for costs beyond what is left of the budget
-COOLS = 1 / 3  # share of the budget; chosen on shipped histories, where 1 and 1/6 are no better
 
 
 def log_costs(costs: Array) -> Array:
@@ -174,7 +172,7 @@ class Spending:
     @property
     def cooling(self) -> float:
         """α. Without a budget, gain per unit of cost throughout."""
-        return min(self.share / COOLS, 1.0)
+        return self.share
 
     def penalty(self, log_cost: Array) -> Array:
         """What to subtract from log EI: α log c, and more where a trial would not fit into what is left."""
