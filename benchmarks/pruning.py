@@ -2,7 +2,7 @@
 
 python benchmarks/pruning.py --jobs 2                             random configurations, on TaskSet
 python benchmarks/pruning.py --curves networks --jobs 2           the same on small networks, trained here
-python benchmarks/pruning.py --sampler HeadstartSampler --trials 5 --tasks 3 --repeats 1
+python benchmarks/pruning.py --sampler TPESampler HeadstartSampler --trials 10 --repeats 1     samplers beside pruners
 
 TaskSet (../shared/suite, not part of this repository): 12 tasks, 1,000 settings of Adam, 51 checkpoints each. The small
 networks (curves_networks.py): 17 data sets, 500 settings, 40 epochs. Each task is left out in turn; of every other one,
@@ -11,8 +11,8 @@ the pruner knows 100 runs. The new task's runs come in random order, the same fo
 whole runs have. Regret is the distance to the task's best final loss, scaled to [0, 1] as in the judge of the suite;
 only complete runs count. "wrong" is the share of studies in which a run was stopped that would have been the best of
 those begun, and in brackets by more than 1 % of the range. "to the same" is the share of the epochs after which the
-regret is that of the best of Optuna's pruners at the end, and "begun" the mean number of runs. Finished studies are
-kept in --work.
+regret is that of the best of Optuna's pruners at the end, with the same sampler; "to TPE's" compares with the best of
+them beside TPE. "begun" is the mean number of runs. Finished studies are kept in --work.
 """
 
 from __future__ import annotations
@@ -57,6 +57,7 @@ RIVALS: dict[str, Pruner] = {
     "WilcoxonPruner": lambda past, length: optuna.pruners.WilcoxonPruner(),
 }
 PRUNERS: dict[str, Pruner] = {**OURS, **RIVALS, "none": lambda past, length: optuna.pruners.NopPruner()}
+Row = tuple[str, str]  # sampler and pruner
 Sampler = Callable[[hs.History, int], optuna.samplers.BaseSampler]
 SAMPLERS: dict[str, Sampler] = {
     "TPESampler": lambda past, seed: optuna.samplers.TPESampler(seed=seed),
@@ -172,7 +173,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--curves", default="taskset", choices=list(FAMILIES))
     parser.add_argument("--pruners", nargs="*", default=list(PRUNERS), choices=list(PRUNERS))
-    parser.add_argument("--sampler", default="random", choices=["random", *SAMPLERS])
+    parser.add_argument("--sampler", nargs="*", default=["random"], choices=["random", *SAMPLERS])
     parser.add_argument("--tasks", type=int, default=0, help="how many to leave out, spread evenly (0: all)")
     parser.add_argument("--trials", type=int, default=25)
     parser.add_argument("--repeats", type=int, default=2)
@@ -184,48 +185,59 @@ def main() -> None:
     names = sorted(family.curves)
     some = min(arguments.tasks or len(names), len(names))
     tasks = [names[i] for i in np.linspace(0, len(names) - 1, some).astype(int)]
-    jobs = [(task, name) for task in tasks for name in arguments.pruners]
+    rows = [(sampler, name) for sampler in arguments.sampler for name in arguments.pruners]
+    jobs = [(task, *row) for task in tasks for row in rows]
     made = Parallel(arguments.jobs)(delayed(kept)(arguments, family, *job) for job in jobs)
     epochs = family.length * arguments.trials
-    found: dict[str, list[Study]] = {name: [] for name in arguments.pruners}
-    for (task, name), runs in zip(jobs, made, strict=True):
+    found: dict[Row, list[Study]] = {row: [] for row in rows}
+    for (task, *row), runs in zip(jobs, made, strict=True):
         regrets = family.regrets(task)
-        found[name] += [Study.of(regrets, run, epochs, family.length) for run in runs]
+        found[row[0], row[1]] += [Study.of(regrets, run, epochs, family.length) for run in runs]
     report(found, epochs)
 
 
-def kept(arguments: argparse.Namespace, family: Family, task: str, name: str) -> list[list[list[int]]]:
-    """The studies of a pruner on a task: from the folder, or made now."""
+def kept(arguments: argparse.Namespace, family: Family, task: str, by: str, name: str) -> list[list[list[int]]]:
+    """The studies of a sampler and a pruner on a task: from the folder, or made now."""
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     warnings.filterwarnings("ignore", module="optuna")  # Wilcoxon's does not prune runs that diverged, and says so
     warnings.filterwarnings("ignore", category=optuna.exceptions.ExperimentalWarning)
     epochs = family.length * arguments.trials
-    what = f"{arguments.curves} {arguments.sampler} {task} {name} {arguments.trials}"
+    what = f"{arguments.curves} {by} {task} {name} {arguments.trials}"
     past, studies = None, []
     for repeat in range(arguments.repeats):
         file = arguments.work / f"{what} {repeat}.json"
         if not file.exists():
             past = past or family.past_of(task)
             pruner = PRUNERS[name](past, family.length)  # anew: some of Optuna's keep what they saw
-            sampler = SAMPLERS[arguments.sampler](past, repeat) if arguments.sampler in SAMPLERS else None
+            sampler = SAMPLERS[by](past, repeat) if by in SAMPLERS else None
             order = Order(family, np.random.default_rng([repeat, crc32(task.encode())]), sampler)
             file.write_text(json.dumps(studied(family.curves[task], order, pruner, epochs)))
         studies.append(json.loads(file.read_text()))
     return studies
 
 
-def report(found: dict[str, list[Study]], epochs: int) -> None:
-    curves = {name: np.mean([study.regret for study in studies], axis=0) for name, studies in found.items()}
-    ends = [curves[name][-1] for name in RIVALS if name in curves]
-    print(f"\n| epochs, of {epochs:,} | {' | '.join(f'{mark:g}' for mark in MARKS)} | to the same | wrong | begun |")
-    print(f"| --- |{' --- |' * (len(MARKS) + 3)}")
-    for name, studies in found.items():
-        cells = " | ".join(f"{curves[name][np.searchsorted(SHARES, mark - 1e-9)]:.3f}" for mark in MARKS)
+def report(found: dict[Row, list[Study]], epochs: int) -> None:
+    curves = {row: np.mean([study.regret for study in studies], axis=0) for row, studies in found.items()}
+    samplers = list(dict.fromkeys(sampler for sampler, _ in found))
+    tpe = len(samplers) > 1 and "TPESampler" in samplers
+    heads = ["to the same", *(["to TPE's"] if tpe else []), "wrong", "begun"]
+    print(f"\n| epochs, of {epochs:,} | {' | '.join(f'{mark:g}' for mark in MARKS)} | {' | '.join(heads)} |")
+    print(f"| --- |{' --- |' * (len(MARKS) + len(heads))}")
+    for (sampler, name), studies in found.items():
+        curve = curves[sampler, name]
+        cells = [f"{curve[np.searchsorted(SHARES, mark - 1e-9)]:.3f}" for mark in MARKS]
+        cells += [until(curve, curves, rival) for rival in (sampler, *(["TPESampler"] if tpe else []))]
         wrong = [np.mean([study.missed > least for study in studies]) for least in (0.0, NOTICEABLE)]
-        reached = np.flatnonzero(curves[name] <= min(ends) + 1e-12) if ends else []
-        same = f"{SHARES[reached[0]]:.2f}" if len(reached) else "> 1"
-        begun = np.mean([study.begun for study in studies])
-        print(f"| {name} | {cells} | {same} | {wrong[0]:.0%} ({wrong[1]:.0%}) | {begun:.0f} |", flush=True)
+        cells += [f"{wrong[0]:.0%} ({wrong[1]:.0%})", f"{np.mean([study.begun for study in studies]):.0f}"]
+        label = name if len(samplers) == 1 else f"{sampler}, {name}"
+        print(f"| {label} | {' | '.join(cells)} |", flush=True)
+
+
+def until(curve: np.ndarray, curves: dict[Row, np.ndarray], sampler: str) -> str:
+    """The share of the epochs after which a curve is where the best of Optuna's pruners beside a sampler ends."""
+    ends = [other[-1] for (by, name), other in curves.items() if by == sampler and name in RIVALS]
+    reached = np.flatnonzero(curve <= min(ends) + 1e-12) if ends else []
+    return f"{SHARES[reached[0]]:.2f}" if len(reached) else "> 1"
 
 
 if __name__ == "__main__":

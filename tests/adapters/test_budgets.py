@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from datetime import datetime, timedelta
 from typing import Any
@@ -97,7 +98,7 @@ def test_a_sampler_prefers_what_past_studies_did_fast() -> None:
     assert np.mean(sizes(cost="seconds")) < np.mean(sizes()) - 2
 
 
-def test_a_study_ends_when_its_trials_have_taken_the_budget() -> None:
+def test_a_study_ends_when_its_trials_have_taken_the_budget(caplog: pytest.LogCaptureFixture) -> None:
     sampler = hs.optuna.HeadstartSampler(None, seed=0, budget=0.05)
     study = optuna.create_study(sampler=sampler)
 
@@ -105,8 +106,10 @@ def test_a_study_ends_when_its_trials_have_taken_the_budget() -> None:
         time.sleep(0.06)
         return objective(trial)
 
-    study.optimize(slow, n_trials=5)
+    with caplog.at_level(logging.INFO, "headstart"):
+        study.optimize(slow, n_trials=5)
     assert len(study.trials) == 1
+    assert "the budget of 0.05 seconds is spent (it was smaller than one trial)" in caplog.text
     study.tell(study.ask(), 1.0)  # ask and tell go on
     assert len(study.trials) == 2
 

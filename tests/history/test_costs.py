@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +70,31 @@ def test_costs_that_cannot_be(bad: Any, message: str) -> None:
     with pytest.raises(HistoryError) as caught:
         hs.History.from_frame(table, SPACE, cost="seconds")
     assert str(caught.value) == message
+
+
+def test_durations_are_turned_into_seconds() -> None:
+    for known in (pd.to_timedelta(ROWS["seconds"], unit="s"), pd.to_timedelta(ROWS["seconds"] * 1e3, unit="ms")):
+        assert same(costs(hs.History.from_frame(ROWS.assign(seconds=known), SPACE, cost="seconds")), KNOWN)
+
+
+@pytest.mark.parametrize("dates", [pd.Timestamp("2026-01-01"), pd.Timestamp("2026-01-01", tz="UTC"), date(2026, 1, 1)])
+def test_dates_are_no_costs(dates: Any) -> None:
+    with pytest.raises(HistoryError, match=r"row 0, column 'seconds': .* is not a number \(and"):
+        hs.History.from_frame(ROWS.assign(seconds=dates), SPACE, cost="seconds")
+
+
+def test_the_notes_count_costs_that_are_missing_or_zero() -> None:
+    def notes(seconds: list[float]) -> str:
+        rows = pd.DataFrame({"dataset": "a", "x": [1.0, 2.0, 3.0], "value": [0.1, 0.2, 0.3], "seconds": seconds})
+        return " | ".join(hs.History.from_frame(rows, SPACE, task="dataset", cost="seconds").notes)
+
+    assert "cost" not in notes([1.0, 2.0, 3.0])
+    assert notes([1.0, math.nan, 3.0]).endswith("1 evaluation without a cost")
+    assert notes([0.0, math.nan, 3.0]).endswith(
+        "1 evaluation without a cost | 1 cost of 0: counted as the smallest other one of the task"
+    )
+    assert notes([0.0, 0.0, 3.0]).endswith("2 costs of 0: counted as the smallest other one of the task")
+    assert notes([0.0, 0.0, 0.0]).endswith("no cost above 0, so nothing is known of them")
 
 
 @pytest.mark.parametrize("bad", [-0.5, math.inf])

@@ -68,11 +68,29 @@ EXPECTED = {
 def test_a_table_with_one_row_per_step() -> None:
     history = read()
     assert curves(history) == EXPECTED
-    assert history["a"].losses.tolist() == [0.3, 0.2, 0.6]
-    np.testing.assert_array_equal(history["b"].losses, [8.0, np.nan])
+    assert history["a"].losses.tolist() == [0.3, 0.2, 0.6, 1.4]
+    np.testing.assert_array_equal(history["b"].losses, [8.0, np.nan, 99.0])
     assert any("2 runs stopped before the longest of the task" in note for note in history.notes)
+    assert "2 steps without a number: left out of the learning curves" in history.notes
     shuffled = read(frame().sample(frac=1.0, random_state=0))
     assert curves(shuffled) == EXPECTED
+
+
+@pytest.mark.parametrize("direction", ["minimize", "maximize"])
+def test_a_stopped_run_counts_with_its_last_value_but_as_no_better_than_a_whole_one(direction: str) -> None:
+    sign = 1.0 if direction == "minimize" else -1.0
+    reports = {
+        ("a", 1.0): {0: 5.0, 1: 3.0},
+        ("a", 2.0): {0: 6.0, 1: 4.0},
+        ("a", 3.0): {0: 1.0},
+        ("a", 4.0): {0: 3.5},
+        ("a", 5.0): {0: 9.0},
+        ("b", 1.0): {0: 1.0, 1: math.nan},
+        ("b", 2.0): {0: 2.0},
+    }
+    history = read(frame(reports).assign(loss=lambda rows: sign * rows["loss"]), direction=direction)
+    assert history["a"].losses.tolist() == [3.0, 4.0, 3.0, 3.5, 9.0]
+    np.testing.assert_array_equal(history["b"].losses, [np.nan, 2.0])  # no whole run to compare with
 
 
 def test_the_space_of_runs_with_steps_is_inferred() -> None:
@@ -122,12 +140,19 @@ def test_a_history_without_curves_is_written_as_before(tmp_path: Path) -> None:
     assert "step" not in pq.read_schema(tmp_path / "h.parquet").names
 
 
-@pytest.mark.parametrize("bad", [-1, 0.5, math.nan])
-def test_steps_that_cannot_be(bad: float) -> None:
+@pytest.mark.parametrize(
+    ("bad", "got"), [(-1, "got -1"), (0.5, "got 0.5"), (1e18, r"got 1e\+18"), (math.nan, "the cell is")]
+)
+def test_steps_that_cannot_be(bad: float, got: str) -> None:
     table = frame().astype({"epoch": float})
     table.loc[2, "epoch"] = bad
-    with pytest.raises(HistoryError, match=r"row 2, column 'epoch': a step must be a whole number of at least 0"):
+    with pytest.raises(HistoryError, match=rf"row 2, column 'epoch': a step must be a whole number .*, but {got}"):
         read(table)
+
+
+def test_dates_are_no_steps() -> None:
+    with pytest.raises(HistoryError, match="row 0, column 'epoch': '2026-01-01' is not a number"):
+        read(frame().assign(epoch=pd.Timestamp("2026-01-01")))
 
 
 @pytest.mark.parametrize("bad", [1e300, 0.5, -(2.0**60)])

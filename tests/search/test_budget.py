@@ -95,6 +95,14 @@ def test_unknown_and_zero_costs_are_fine() -> None:
     assert optimizer.spent == 3.0
 
 
+@pytest.mark.filterwarnings("error")
+def test_absurd_costs_spend_the_budget() -> None:
+    optimizer = hs.Optimizer(SPACE, past(), cost="seconds", budget="1 min", n_init=2, seed=0)
+    for _ in range(4):
+        optimizer.tell(optimizer.ask(), 1.0, 1e308)
+    optimizer.ask()
+
+
 def test_with_a_cost_the_same_trials_are_cheaper() -> None:
     plain = run(hs.Optimizer(SPACE, past(), n_init=4, seed=0), 8)
     careful = run(hs.Optimizer(SPACE, past(), n_init=4, seed=0, cost="seconds"), 8)

@@ -65,7 +65,7 @@ def test_cheap_configurations_save_time() -> None:
 
 
 def test_a_history_without_costs_cannot_tell() -> None:
-    with pytest.raises(HistoryError, match="evidence over time needs at least 3 tasks with 5 costs each"):
+    with pytest.raises(HistoryError, match="evidence over time needs at least 3 tasks with 5 costs above 0 each"):
         hs.evidence(past(costs=False), n=3, methods="rbi", time=True)
 
 

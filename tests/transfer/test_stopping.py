@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -194,6 +195,16 @@ def test_the_leader_of_a_few_is_never_stopped(rule: Stopping) -> None:
 def test_the_more_runs_there_are_the_better_one_must_be(rule: Stopping) -> None:
     gentle = replace(rule, horizon=1.0)
     stopped = [gentle._stops(4, n // 10, n, 0.1) for n in (4, 10, 100, 1000, 10_000)]
+    assert stopped == sorted(stopped)
+    assert not stopped[0]
+    assert stopped[-1]
+
+
+def test_a_rank_among_few_is_given_the_benefit_of_the_doubt(rule: Stopping) -> None:
+    long = replace(rule, horizon=1e6)
+    limit = math.exp(long.limits[3] - long.slopes[3] * math.log(long.horizon))
+    few = math.ceil(1 / limit)
+    stopped = [long._stops(3, round(1.5 * limit * n), n, 1.5 * limit) for n in (few, 10 * few, 1000 * few)]
     assert stopped == sorted(stopped)
     assert not stopped[0]
     assert stopped[-1]

@@ -269,7 +269,8 @@ class History(ReadsOtherTools):
             maximised) and says so, and minimises if the name says nothing.
         cost, count: the columns that hold the cost, and the number of evaluations that the result is the mean of.
         step: the column that holds the step of a learning curve; the table then has one row per step. A run's result is
-            that of its last step; a run that ends before the longest of its task was stopped, and has no result.
+            that of its last step; of a run that ends before the longest of its task, which was stopped, it is no better
+            than the best of the task's whole runs.
         ignore: columns that are not parameters. Constants, dates and ids are recognised.
         skip_bad_rows: leave out the rows that cannot be used, instead of an error that lists them.
         info: the origin of the runs; any dict that JSON can hold.

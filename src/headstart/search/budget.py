@@ -14,6 +14,7 @@ import numpy as np
 
 from headstart._support.arguments import whole
 from headstart._support.log import log
+from headstart._support.wording import counted
 from headstart.errors import ArgumentError
 
 SECONDS = "seconds"
@@ -85,8 +86,9 @@ class Limit:
         begun = time.monotonic()
         for i in count(step=batch) if self.trials is None else range(0, self.trials, batch):
             if i and self.seconds is not None and time.monotonic() - begun >= self.seconds:
-                few = " (it was smaller than one trial)" if i == 1 else ""
-                log.info("the search ends after %d trials: the budget of %g seconds is spent%s", i, self.seconds, few)
+                few = " (it was smaller than one trial)" if i == batch else ""
+                done = counted(i, "trial")
+                log.info("the search ends after %s: the budget of %g seconds is spent%s", done, self.seconds, few)
                 return
             yield i
 

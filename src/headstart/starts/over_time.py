@@ -105,8 +105,8 @@ def over_time(history: History, seed: int, *, jobs: int = 1, most: int | None = 
     tasks = timed_tasks(history)
     if len(tasks) < LEAST_TASKS:
         raise HistoryError(
-            f"evidence over time needs at least {LEAST_TASKS} tasks with {LEAST} costs each, but the history has "
-            f"{len(tasks)}",
+            f"evidence over time needs at least {LEAST_TASKS} tasks with {LEAST} costs above 0 each, "
+            f"but the history has {len(tasks)}",
             "name the column of the costs with {cost}",
         )
     if most is not None and len(tasks) > most:

@@ -164,7 +164,8 @@ class Spending:
         if budget is None:
             return cls()
         known = costs[np.isfinite(costs)]
-        spent = float(known.mean() * len(costs)) if len(known) else 0.0
+        with np.errstate(over="ignore"):  # of absurd costs: nothing is left then
+            spent = float(known.mean() * len(costs)) if len(known) else 0.0
         left = max(budget - spent, 0.0)
         return cls(left, left / budget)
 

@@ -8,10 +8,13 @@ is fitted to the best runs of past tasks. In a study of N runs the winner has u 
 
     log u(t) > c(t) − γ(t) log N + q(t)
 
-where q(t) is a quantile of e, the same one for all looks. The quantile is what is chosen: as many steps are saved as
+where q(t) is a quantile of e, the same one for all looks. That quantile is what is chosen: as many steps are saved as
 possible while the share of the best past runs that are stopped at any look stays below the stated rate. Each task is
 judged by the fit to the others, and one more task that is judged wrongly throughout is counted with them (conformal
 risk control, Angelopoulos et al. 2022, eq. 4): the rate then holds on average for a new task like the past ones.
+
+A rank among few runs says little about the rank among all. If k of n others are better, u(t) is Beta(k + ½, n − k + ½),
+and a low quantile of it is compared; otherwise good runs at the beginning, where a sampler puts them, would be stopped.
 """
 
 from __future__ import annotations
@@ -34,11 +37,12 @@ if TYPE_CHECKING:
 
 LEAST_TASKS = 3
 
-# These were chosen on the curves of `benchmarks/curves_networks.py` and of TaskSet.
+# These were chosen on the curves of `benchmarks/curves_networks.py` and of TaskSet; PAID and DOUBT on the former alone.
 FITTED, JUDGED = 0.25, 0.1  # shares of a task's runs: the best ones that the law is fitted to and judged by
 LEVELS = np.concatenate([-np.array([4.0, 2.0, 1.0, 0.5, 0.25]), [0.0], np.geomspace(0.002, 0.5, 40)])
 USUAL = 100  # length of the study for which the share of steps is estimated
-PAID = 6  # a study is judged as if it had at least as many runs as these whole ones pay for
+PAID = 25  # a study is judged as if it had at least as many runs as these whole ones pay for
+DOUBT = 0.1  # of a standing that few runs show, the quantile that must be beyond the limit
 WEIGHTS = (20, 2)  # runs that the past counts for when a run is ranked: by promise, by losses
 FEW = 5  # with so many other runs, the leading one is never stopped;
 LEADING = 0.25  # with fewer, if it is among this share of the past runs
@@ -155,8 +159,12 @@ class Stopping:
         """place: the share of past runs that were better."""
         if better == 0 and (n >= FEW or place < LEADING):
             return False
+        from scipy.special import betaincinv
+
         weight = WEIGHTS[look > 0]
-        standing = (better + weight * place + 0.5) / (n + weight + 1)
+        a = better + weight * place + 0.5
+        b = n + weight + 1 - a
+        standing = float(betaincinv(a, b, DOUBT)) if look else a / (a + b)  # few runs say little about all
         return bool(math.log(standing) > self.limits[look] - self.slopes[look] * math.log(max(n + 1, self.horizon)))
 
 

@@ -35,8 +35,9 @@ class HeadstartPruner(BasePruner):
     past: past runs with learning curves: a storage URL, file or object, studies, a `Store`, a `History` with curves, or
         a list of these. A storage may be empty or not exist yet: without enough curves nothing is stopped.
     rate: the share of the best runs that may be stopped by mistake. The pruner is set so that this holds for a new task
-        like the past ones; `evidence` shows what it would have done on those. A rate of 30% needs three past tasks
-        with learning curves, 20% four, 10% nine.
+        like the past ones and configurations drawn as widely as theirs; beside a sampler the best one is stopped more
+        often. `evidence` shows what it would have done on the past tasks. A rate of 30% needs three past tasks with
+        learning curves, 20% four, 10% nine.
     studies, skip_damaged: as for `HeadstartSampler`.
     seed: of the forest that learns what configurations promise.
 

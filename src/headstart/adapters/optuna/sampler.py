@@ -236,7 +236,8 @@ class HeadstartSampler(BaseSampler):
         if math.fsum(s for s in (own, *map(seconds_of, others)) if math.isfinite(s)) >= budget:
             with suppress(RuntimeError):  # the study is driven with ask and tell
                 study.stop()
-                log.info("the study ends: the budget of %g seconds is spent", budget)
+                few = "" if others else " (it was smaller than one trial)"
+                log.info("the study ends: the budget of %g seconds is spent%s", budget, few)
 
     # -- reservations ----------------------------------------------------------------------------------------
 

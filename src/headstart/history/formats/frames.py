@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import date, timedelta
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,7 @@ class Source:
 TABLE = Source()
 WIDEST = 2000  # columns that may become parameters of a space that is inferred; each is looked at several times
 MOST = 2**53  # the highest count; beyond it, floats skip whole numbers
+NO_NUMBERS = (str, bool, np.bool_, date, timedelta, np.datetime64, np.timedelta64)  # that pandas may take for some
 LISTED = 20  # columns that an error message names
 
 
@@ -85,17 +87,18 @@ def read_frame(
     if unused:
         skipped.append(f"the features of {some(unused)}, which are not among the tasks")
     direction = _direction(how)
+    costs = _costs(frame, how.cost, source) if how.cost else None
     return Evaluations(
         space,
         tasks,
         V,
         turned(values, direction),
         _counts(frame, how.count, source) if how.count else np.ones(len(frame), dtype=np.int64),
-        costs=_costs(frame, how.cost, source) if how.cost else None,
+        costs=costs,
         features=by_task,
         direction=direction,
         info=info or {},
-        notes=[*notes, _summary(values, how, direction)],
+        notes=[*notes, _summary(values, how, direction), *_about(costs)],
         source=source.name,
         skipped=skipped,
     )
@@ -226,10 +229,12 @@ def check_columns(frame: pd.DataFrame, needed: Sequence[str], how: Reading, sour
 def numbers_in(frame: pd.DataFrame, column: str, source: Source) -> Array:
     """A column as floats, NaN where it is empty; rejects text, truth values and infinities."""
     cells = frame[column]
+    if cells.dtype.kind in "mM":  # pandas would take dates and durations for nanoseconds
+        cells = cells.astype(str).where(cells.notna())
     numbers = pd.to_numeric(cells, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
     bad = np.isnan(numbers) & cells.notna().to_numpy()
     if not pd.api.types.is_numeric_dtype(cells.dtype) or cells.dtype == bool:
-        bad |= np.array([isinstance(cell, (str, bool, np.bool_)) for cell in cells])
+        bad |= np.array([isinstance(cell, NO_NUMBERS) for cell in cells])
     if bad.any():
         where, more = source.first_cell(bad, column)
         raise HistoryError(
@@ -243,12 +248,28 @@ def numbers_in(frame: pd.DataFrame, column: str, source: Source) -> Array:
 
 
 def _costs(frame: pd.DataFrame, column: str, source: Source) -> Array:
+    """A column of costs; durations are turned into seconds."""
+    if frame[column].dtype.kind == "m":
+        frame = frame.assign(**{column: frame[column].dt.total_seconds()})
     numbers = numbers_in(frame, column, source)
     if (bad := numbers < 0).any():
         where, more = source.first_cell(bad, column)
         problem = f"{where}: a cost must not be negative, but got {numbers[bad][0]:g}{more}"
         raise HistoryError(problem, "leave the cell empty if it is unknown")
     return numbers
+
+
+def _about(costs: Array | None) -> list[str]:
+    """What is to be said about costs that are missing or zero."""
+    if costs is None:
+        return []
+    unknown, zero = int(np.isnan(costs).sum()), int((costs == 0).sum())
+    said = [f"{counted(unknown, 'evaluation')} without a cost"] if unknown else []
+    if 0 < zero < len(costs) - unknown:
+        said.append(f"{counted(zero, 'cost')} of 0: counted as the smallest other one of the task")
+    elif zero:
+        said.append("no cost above 0, so nothing is known of them")
+    return said
 
 
 def _counts(frame: pd.DataFrame, column: str, source: Source) -> npt.NDArray[np.int64]:

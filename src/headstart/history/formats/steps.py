@@ -1,7 +1,8 @@
 """Tables with one row per step of a learning curve, as trackers and training scripts write them.
 
 The rows of one task and configuration are one run. Its result is that of its last step. A run that ends before the
-longest of its task was stopped: it is a learning curve, but no evaluation.
+longest of its task was stopped, so it was not going to be the best, and its end is unlikely to be worse than its last
+step: it counts with its last result, but as no better than the best whole run.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from headstart._support.direction import turned
-from headstart._support.types import Array
+from headstart._support.types import Array, Mask
 from headstart._support.wording import counted
 from headstart.errors import ArgumentError, HistoryError
 from headstart.history.curves import Curves
@@ -54,17 +55,29 @@ def read_table(
     read = read_frame(
         ends.drop(columns=how.step), replace(how, step=None), features=features, info=info, source=source, notes=notes
     )
-    kept = read.where(ended)
     losses = turned(results(frame[how.value])[0], read.direction)
     whole = ended & np.isfinite(losses[last])
     more = [f"{counted(len(frame), 'step')} of {counted(len(ends), 'run')}"]
+    if gaps := int(np.isnan(losses).sum()):
+        more.append(f"{counted(gaps, 'step')} without a number: left out of the learning curves")
     if stopped := int((~ended).sum()):
+        count = "counts with its" if stopped == 1 else "count with their"
         more.append(
-            f"{counted(stopped, 'run')} stopped before the longest of the task: learning curves without a result"
+            f"{counted(stopped, 'run')} stopped before the longest of the task: "
+            f"{count} last value, but as no better than a whole run"
         )
     return replace(
-        kept, curves=_curves(read, whole, run, frame[how.step].to_numpy(), losses), notes=[*kept.notes, *more]
+        read,
+        losses=_bounded(read, ended),
+        curves=_curves(read, whole, run, frame[how.step].to_numpy(), losses),
+        notes=[*read.notes, *more],
     )
+
+
+def _bounded(read: Evaluations, ended: Mask) -> Array:
+    """The losses, where those of runs that were stopped are no better than those of whole runs of the same task."""
+    whole = pd.Series(np.where(ended, read.losses, np.nan)).groupby(read.tasks).transform("min").to_numpy()
+    return np.asarray(np.where(ended, read.losses, np.where(read.losses < whole, whole, read.losses)))
 
 
 def _steps(frame: pd.DataFrame, column: str, source: Source) -> Any:
@@ -72,7 +85,8 @@ def _steps(frame: pd.DataFrame, column: str, source: Source) -> Any:
     bad = ~((numbers >= 0) & (numbers == np.rint(numbers)) & (numbers < 2**53))
     if bad.any():
         where, more = source.first_cell(bad, column)
-        raise HistoryError(f"{where}: a step must be a whole number of at least 0, but got {numbers[bad][0]:g}{more}")
+        got = "the cell is empty" if np.isnan(numbers[bad][0]) else f"got {numbers[bad][0]:g}"
+        raise HistoryError(f"{where}: a step must be a whole number from 0 to 2^53, but {got}{more}")
     return numbers.astype(np.int64)
 
 
