@@ -19,6 +19,7 @@ import pytest
 import headstart as hs
 from headstart._support.wording import markdown
 from headstart.history.formats import authors
+from headstart.library import pieces
 from headstart.papers import claims, initializations, runs, siamese_tables, similarities, tables
 from headstart.papers.checks import (
     AS_GOOD,
@@ -657,6 +658,11 @@ def test_missing_results_are_named(tmp_path: Path) -> None:
         claims.write([], tmp_path / "page.md")
     with pytest.raises(FileNotFoundError, match=r"about\.json"):
         claims.write([tmp_path], tmp_path / "page.md")
+    unfinished = tmp_path / "unfinished"
+    (unfinished / "pieces").mkdir(parents=True)
+    pieces.write(unfinished / "pieces", "a", {}, 1)
+    pieces.pack(unfinished / "pieces")
+    assert "No results yet." in claims.write([unfinished], tmp_path / "empty.md")
     (tmp_path / "about.json").write_text("[]", encoding="utf-8")
     with pytest.raises(ValueError, match="does not name its paper"):
         claims.write([tmp_path], tmp_path / "page.md")
