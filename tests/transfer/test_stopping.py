@@ -99,6 +99,13 @@ def test_stopped_runs_of_the_past_count_as_runs_but_not_as_ends() -> None:
     assert max(task.end[task.complete].max() for task in tasks) < 0.3
 
 
+def test_weights_say_how_many_runs_a_row_stands_for() -> None:
+    values = np.array([[3.0, 1.0], [1.0, 1.0], [2.0, 5.0], [3.0, 0.0]])
+    np.testing.assert_allclose(standings(values, np.full(4, 7.0)), standings(values), rtol=1e-12)
+    repeated = standings(np.repeat(values, [1, 3, 2, 1], axis=0))
+    np.testing.assert_allclose(standings(values, np.array([1.0, 3.0, 2.0, 1.0])), repeated[[0, 1, 4, 6]], rtol=1e-12)
+
+
 # -- the law and its level ----------------------------------------------------------------------------------------
 
 
@@ -120,11 +127,18 @@ def test_bolder_levels_have_lower_limits() -> None:
 
 
 def test_one_more_task_that_is_judged_wrongly_is_counted() -> None:
-    wrong = np.zeros((4, 6))
-    wrong[0, 3:] = [0.2, 0.6, 0.0]  # the last is not reached: a bolder level is wrong more often
+    wrong = np.zeros((1, 4, 6))
+    wrong[0, 0, 3:] = [0.2, 0.6, 0.0]  # the last is not reached: a bolder level is wrong more often
     assert _level(wrong, 0.2) == 2  # (0 + 1) / 5
     assert _level(wrong, 0.25) == 3  # (0.2 + 1) / 5
     assert _level(wrong, 0.19) is None
+
+
+def test_the_rate_holds_for_the_worse_of_both_kinds_of_runs() -> None:
+    wrong = np.zeros((2, 4, 6))
+    wrong[0, 0, 4:] = wrong[1, 3, 2:] = 0.2
+    assert _level(wrong, 0.2) == 1
+    assert _level(wrong[:1], 0.2) == 3
 
 
 def test_a_rate_needs_tasks() -> None:
@@ -221,9 +235,10 @@ def test_the_best_runs_are_stopped_no_more_often_than_stated(rule: Stopping) -> 
     evidence = rule.evidence
     assert evidence.tasks == [f"task{t}" for t in range(10)]
     assert (evidence.wrong.sum() + 1) / 11 <= 0.3
+    assert (evidence.sampled.sum() + 1) / 11 <= 0.3
     assert evidence.steps.mean() < 0.5
     assert "each left out in turn" in str(evidence)
-    assert list(evidence.table) == ["task", "wrong", "steps"]
+    assert list(evidence.table) == ["task", "wrong", "wrong beside a sampler", "steps"]
 
 
 def test_a_higher_rate_stops_more(rule: Stopping) -> None:
@@ -249,6 +264,40 @@ def test_units_do_not_matter(rule: Stopping) -> None:
             if look:
                 scaled = rule.stops(look, (steps, 1e6 * losses), SPAN, 1e6 * M)
                 assert scaled == rule.stops(look, (steps, losses), SPAN, M)
+
+
+def test_a_sampler_that_prefers_what_promises_more_makes_runs_of_a_smaller_share(rule: Stopping) -> None:
+    assert rule.promise is not None
+    known = rule.promise.known
+    assert rule.share(None) == rule.share(np.array([])) == rule.share(np.array([math.nan])) == 1.0
+    assert rule.share(known) == pytest.approx(1.0, abs=0.01)
+    assert rule.share(np.tile(known[: len(known) // 5], 9)) == pytest.approx(0.2, abs=0.03)
+    assert rule.share(np.full(100, known[-1])) == 1.0
+    assert rule.share(known[:1]) > 0.8  # one run says little
+
+
+def test_a_run_that_is_mediocre_among_those_of_a_sampler_goes_on(rule: Stopping) -> None:
+    """The runs of a sampler all promise much, so the same rank among them is worth more."""
+    assert rule.promise is not None
+    known = rule.promise.known
+    drawn, preferred = (rule.share(np.tile(known[:: len(known) // 20][:many], 10)) for many in (20, 2))
+    limit = math.exp(rule.limits[3] - rule.slopes[3] * math.log(max(rule.horizon, 201)))
+    better = math.ceil(1.5 * limit * 200) + 10
+    assert rule._stops(3, better, 200, better / 200, drawn)
+    assert not rule._stops(3, better, 200, better / 200, preferred * 0.5)
+    assert rule._stops(3, 190, 200, 0.95, preferred)
+
+
+def test_a_promise_is_compared_with_past_runs_and_with_those_of_the_study(rule: Stopping) -> None:
+    """What is a bad choice among the best ones is still a good choice, and the other way round."""
+    assert rule.promise is not None
+    known = np.sort(rule.promise.known)
+    limit = math.exp(rule.limits[0] - rule.slopes[0] * math.log(max(rule.horizon, 21)))
+    good = float(known[int(0.5 * limit * len(known))])
+    assert not rule.stops_early(good, np.full(20, known[0] - 1))
+    assert rule.stops_early(float(known[int(min(2 * limit, 0.9) * len(known))]), np.full(20, known[0] - 1))
+    assert not rule.stops_early(float(known[-1]), np.full(500, known[-1] + 1))
+    assert rule.stops_early(float(known[-1]), known)
 
 
 def test_too_few_curves_teach_nothing() -> None:

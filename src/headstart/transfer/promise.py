@@ -38,6 +38,11 @@ class Promise:
         """The share of past runs with a better promise."""
         return float(np.searchsorted(self.known, promise)) / len(self.known)
 
+    def places(self, promises: Array) -> Array:
+        """The same for several; half of the ties count."""
+        ends = [np.searchsorted(self.known, promises, side=side) for side in ("left", "right")]
+        return np.asarray(ends[0] + ends[1]) / (2 * len(self.known))
+
 
 def learn_promise(tasks: Sequence[Task], rng: np.random.Generator) -> tuple[Promise, list[Array]] | None:
     """What configurations promise, and the promises of the runs of each task; None if there is too little to learn."""

@@ -8,6 +8,7 @@
 | u(t)   | `U`     | (n, 1+L) | standing: the share of all runs that are better. First by the promise of the           |
 |        |         |          | configuration (`promise.py`; NaN if unknown), then by m(t)                             |
 | u      | `end`   | (n,)     | standing by the loss at the end; runs that were stopped share the last places          |
+| w      | weights | (n,)     | how often a sampler makes such a run, against one that draws at random                 |
 """
 
 from __future__ import annotations
@@ -46,17 +47,24 @@ class Task:
     def __len__(self) -> int:
         return len(self.end)
 
-    def U(self, promises: Array | None) -> Array:
+    def U(self, promises: Array | None, weights: Array | None = None) -> Array:
         """u(t) of all runs."""
-        first = np.full(len(self), np.nan) if promises is None else standings(promises[:, None])[:, 0]
-        return np.column_stack([first, standings(self.M)])
+        first = np.full(len(self), np.nan) if promises is None else standings(promises[:, None], weights)[:, 0]
+        return np.column_stack([first, standings(self.M, weights)])
 
 
-def standings(values: Array) -> Array:
+def standings(values: Array, weights: Array | None = None) -> Array:
     """The share of rows that are better (lower), column by column; ties share their places. Between 0 and 1."""
     from scipy.stats import rankdata
 
-    return np.asarray((rankdata(values, axis=0) - 0.5) / len(values))
+    if weights is None:
+        return np.asarray((rankdata(values, axis=0) - 0.5) / len(values))
+    found = np.empty(values.shape)
+    for column, row in zip(values.T, found.T, strict=True):
+        tied = np.unique(column, return_inverse=True)[1].reshape(-1)
+        many = np.bincount(tied, weights=weights)
+        row[:] = ((np.cumsum(many) - many / 2) / many.sum())[tied]
+    return found
 
 
 def lowest(curve: Curve, span: tuple[float, float]) -> Array:

@@ -15,6 +15,13 @@ risk control, Angelopoulos et al. 2022, eq. 4): the rate then holds on average f
 
 A rank among few runs says little about the rank among all. If k of n others are better, u(t) is Beta(k + ½, n − k + ½),
 and a low quantile of it is compared; otherwise good runs at the beginning, where a sampler puts them, would be stopped.
+
+A sampler does not draw its runs as the past ones were drawn: it prefers good ones, and the best of them stands lower
+among its own kind. If its configurations promise more than those of the past, at a mean place p̄ < ½ among them instead
+of ½, they are taken for the best s = 2 p̄ of all, and a standing u(t) among them for s u(t) among all. A promise is
+compared with those of past runs and of the study, and the better place counts. The rate is held for runs that are drawn
+like the past ones and, with the same rule, for those of a sampler that prefers a run with a promise and an end of z
+standard normal scores in proportion to exp(−a z_promise − b z_end): the worse of both shares is bounded.
 """
 
 from __future__ import annotations
@@ -30,7 +37,7 @@ from headstart._support.types import Array, Mask
 from headstart._support.wording import counted
 from headstart.history import History
 from headstart.transfer.promise import Promise, learn_promise
-from headstart.transfer.standings import LOOKS, Curve, Task, lowest, past_tasks, progress
+from headstart.transfer.standings import LOOKS, Curve, Task, lowest, past_tasks, progress, standings
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,33 +53,41 @@ DOUBT = 0.1  # of a standing that few runs show, the quantile that must be beyon
 WEIGHTS = (20, 2)  # runs that the past counts for when a run is ranked: by promise, by losses
 FEW = 5  # with so many other runs, the leading one is never stopped;
 LEADING = 0.25  # with fewer, if it is among this share of the past runs
+PREFERENCE = (0.5, 0.5)  # a, b: about what simulated samplers did on the networks, and more by the end
+ORDINARY = 5  # runs of the mean place ½ that are added to those of a study
+LEAST_PLACE = 1e-3  # of a promise that is better than all past ones
 
 
 @dataclass(frozen=True)
 class StoppingEvidence:
     """What the rule would have done on the past tasks, each judged by what the others teach.
 
-    wrong: of the best tenth of each task's runs, the share that would have been stopped. steps: the share of the steps
-    of all its runs that would have been made. Both are those of long studies, in which a run is ranked among all.
+    wrong: of the best tenth of each task's runs, the share that would have been stopped. sampled: the same if a sampler
+    that prefers good runs had chosen them. steps: the share of the steps of all its runs that would have been made. All
+    are those of long studies, in which a run is ranked among all.
     """
 
     tasks: list[str]
     rate: float
     wrong: Array = field(repr=False)
+    sampled: Array = field(repr=False)
     steps: Array = field(repr=False)
 
     @property
     def table(self) -> pd.DataFrame:
-        """One row per task: the share of best runs stopped and of steps made."""
+        """One row per task: the share of best runs stopped (beside a sampler, too) and of steps made."""
         import pandas as pd
 
-        return pd.DataFrame({"task": self.tasks, "wrong": self.wrong, "steps": self.steps})
+        return pd.DataFrame(
+            {"task": self.tasks, "wrong": self.wrong, "wrong beside a sampler": self.sampled, "steps": self.steps}
+        )
 
     @property
     def summary(self) -> str:
         return (
             f"On {counted(len(self.tasks), 'past task')}, each left out in turn, {self.wrong.mean():.1%} of the best "
-            f"runs would have been stopped (stated rate: {self.rate:.1%}; at most {self.wrong.max():.1%} on one task), "
+            f"runs would have been stopped, and {self.sampled.mean():.1%} beside a sampler that prefers good ones "
+            f"(stated rate: {self.rate:.1%}; at most {max(self.wrong.max(), self.sampled.max()):.1%} on one task), "
             f"with {self.steps.mean():.0%} of the steps."
         )
 
@@ -148,14 +163,23 @@ class Stopping:
             return False
         return self._stops(0, int((others < promise).sum()), len(others), self.promise.place(promise))
 
-    def stops(self, look: int, curve: Curve, span: tuple[float, float], others: Array) -> bool:
-        """Whether to stop a run at a look above 0. others (n, L): m(t) of all other runs."""
+    def stops(
+        self, look: int, curve: Curve, span: tuple[float, float], others: Array, promises: Array | None = None
+    ) -> bool:
+        """Whether to stop a run at a look above 0. others (n, L): m(t) of all other runs; promises: of all runs."""
         column = look - 1
         better = int((others[:, column] < lowest(curve, span)[column]).sum())
         ahead = len(self.known) - np.searchsorted(self.known[:, column], progress(curve, span)[column], side="right")
-        return self._stops(look, better, len(others), float(ahead) / len(self.known))
+        return self._stops(look, better, len(others), float(ahead) / len(self.known), self.share(promises))
 
-    def _stops(self, look: int, better: int, n: int, place: float) -> bool:
+    def share(self, promises: Array | None) -> float:
+        """s: which share of all configurations a study's runs are the best of, as far as their promises tell."""
+        if self.promise is None or promises is None:
+            return 1.0
+        places = self.promise.places(promises[~np.isnan(promises)])
+        return min(1.0, 2 * (float(places.sum()) + 0.5 * ORDINARY) / (len(places) + ORDINARY))
+
+    def _stops(self, look: int, better: int, n: int, place: float, share: float = 1.0) -> bool:
         """place: the share of past runs that were better."""
         if better == 0 and (n >= FEW or place < LEADING):
             return False
@@ -164,7 +188,8 @@ class Stopping:
         weight = WEIGHTS[look > 0]
         a = better + weight * place + 0.5
         b = n + weight + 1 - a
-        standing = float(betaincinv(a, b, DOUBT)) if look else a / (a + b)  # few runs say little about all
+        few = float(betaincinv(a, b, DOUBT)) if look else a / (a + b)  # few runs say little about all
+        standing = share * few if look else min(few, max(place, LEAST_PLACE))
         return bool(math.log(standing) > self.limits[look] - self.slopes[look] * math.log(max(n + 1, self.horizon)))
 
 
@@ -178,13 +203,16 @@ def learn_stopping(history: History, rate: float, *, rng: np.random.Generator) -
     U = [np.log(task.U(p)) for task, p in zip(tasks, promises, strict=True)]
     fitted = [_best(task, u, FITTED) for task, u in zip(tasks, U, strict=True)]
     judged = [_best(task, u, JUDGED) for task, u in zip(tasks, U, strict=True)]
+    V = [np.log(_preferred(task, p, promise)) for task, p in zip(tasks, promises, strict=True)]
+    chosen = [_best(task, v, JUDGED) for task, v in zip(tasks, V, strict=True)]
     laws = [Law.of([pair for j, pair in enumerate(fitted) if j != i]) for i in range(len(tasks))]
-    wrong = np.array([_wrong(law, *pair) for law, pair in zip(laws, judged, strict=True)])
+    wrong = np.array([[_wrong(law, *pair) for law, pair in zip(laws, runs, strict=True)] for runs in (judged, chosen)])
     level = _level(wrong, rate)
     if level is None:
         return None
     steps = [_steps(law, u, LEVELS[level], length) for law, u in zip(laws, U, strict=True)]
-    evidence = StoppingEvidence([task.name for task in tasks], rate, wrong[:, level], np.array(steps))
+    names, shares = [task.name for task in tasks], wrong[:, :, level]
+    evidence = StoppingEvidence(names, rate, shares[0], shares[1], np.array(steps))
     law, known = Law.of(fitted), np.sort(np.concatenate([task.A for task in tasks]), axis=0)
     horizon = max(10.0, PAID / float(np.mean(steps)))
     return Stopping(law.limits(LEVELS[level]), law.slope, horizon, length, promise, known, evidence)
@@ -203,6 +231,21 @@ def _best(task: Task, U: Array, share: float) -> tuple[Array, Array]:
     return np.log(task.end[rows]), U[rows]
 
 
+def _preferred(task: Task, promises: Array | None, promise: Promise | None) -> Array:
+    """u(t) of all runs of a task if a sampler that prefers good ones had made them; by its own promises if any."""
+    from scipy.special import ndtri
+
+    a, b = PREFERENCE
+    if promises is None or promise is None:
+        return task.U(None, np.exp(-b * ndtri(task.end)))
+    weights = np.exp(-a * ndtri(standings(promises[:, None])[:, 0]) - b * ndtri(task.end))
+    places = promise.places(promises)
+    U = task.U(promises, weights)
+    U[:, 0] = np.minimum(U[:, 0], np.maximum(places, LEAST_PLACE))
+    U[:, 1:] *= min(1.0, 2 * float(np.average(places, weights=weights)))
+    return U
+
+
 def _beyond(law: Law, level: float, x: Array, U: Array) -> Mask:
     """Which runs are stopped at which look, (n, 1+L). x: log u of the run that each is compared with."""
     limits = law.limits(level) + law.slope * x[:, None]
@@ -215,8 +258,11 @@ def _wrong(law: Law, x: Array, U: Array) -> Array:
 
 
 def _level(wrong: Array, rate: float) -> int | None:
-    """The boldest level that holds the rate, with one more task that is judged wrongly; wrong (tasks, levels)."""
-    holds = (wrong.sum(axis=0) + 1) / (len(wrong) + 1) <= rate + 1e-12
+    """The boldest level that holds the rate, with one more task that is judged wrongly.
+
+    wrong (kinds, tasks, levels): for runs like the past ones, and for those of a sampler.
+    """
+    holds = ((wrong.sum(axis=1) + 1) / (wrong.shape[1] + 1) <= rate + 1e-12).all(axis=0)
     return None if not holds[0] else int(np.argmin(np.append(holds, False))) - 1
 
 

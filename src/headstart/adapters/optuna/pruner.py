@@ -35,8 +35,8 @@ class HeadstartPruner(BasePruner):
     past: past runs with learning curves: a storage URL, file or object, studies, a `Store`, a `History` with curves, or
         a list of these. A storage may be empty or not exist yet: without enough curves nothing is stopped.
     rate: the share of the best runs that may be stopped by mistake. The pruner is set so that this holds for a new task
-        like the past ones and configurations drawn as widely as theirs; beside a sampler the best one is stopped more
-        often. `evidence` shows what it would have done on the past tasks. A rate of 30% needs three past tasks with
+        like the past ones, for configurations drawn as widely as theirs and for those of a sampler that prefers good
+        ones. `evidence` shows what it would have done on the past tasks. A rate of 30% needs three past tasks with
         learning curves, 20% four, 10% nine.
     studies, skip_damaged: as for `HeadstartSampler`.
     seed: of the forest that learns what configurations promise.
@@ -97,11 +97,11 @@ class HeadstartPruner(BasePruner):
         if look is None:
             return False
         others = self._others(study, trial)
+        promises = np.array([self._promise(study, other, rule, space) for other in (*others, trial)])
         if look == 0:
-            promises = [self._promise(study, other, rule, space) for other in others]
-            return rule.stops_early(self._promise(study, trial, rule, space), np.array(promises))
+            return rule.stops_early(float(promises[-1]), promises[:-1])
         reached = [lowest(self._curve(study, other, direction), span) for other in others]
-        return rule.stops(look, curve, span, np.array(reached).reshape(len(others), len(LOOKS)))
+        return rule.stops(look, curve, span, np.array(reached).reshape(len(others), len(LOOKS)), promises)
 
     def evidence(self, study: Study | None = None) -> StoppingEvidence:
         """How often the best trial would have been stopped on the past tasks, each left out in turn.
