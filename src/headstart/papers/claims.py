@@ -12,7 +12,6 @@ import pandas as pd
 from headstart._support.files import replacing
 from headstart._support.wording import markdown
 from headstart.errors import ArgumentError
-from headstart.library.pieces import packed
 from headstart.papers import initializations, siamese_tables, similarities, tables
 from headstart.papers.checks import (
     FAILS,
@@ -64,13 +63,8 @@ def read(results: Sequence[Path]) -> list[Results]:
         raise ArgumentError(
             "there are no results to read", "name the folders that headstart reproduce wrote with {results}"
         )
-    found = [Results.read(folder) for folder in sorted(results) if not _is_unfinished(folder)]
+    found = [Results.read(folder) for folder in sorted(results)]
     return sorted(found, key=lambda one: (AUTHORS not in one.history, one.history.startswith("adaboost")))
-
-
-def _is_unfinished(folder: Path) -> bool:
-    """Whether a folder holds only runs that are to be continued."""
-    return packed(folder / "pieces").exists() and not (folder / "about.json").exists()
 
 
 def page(everything: Sequence[Results], pictures: str) -> str:
