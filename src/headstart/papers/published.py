@@ -351,8 +351,9 @@ THIRD_PAPER = (
     "trained on 400 images of 16 × 16 for 10 epochs, on 10 subsets of each of 3 sources; in the paper, ResNet-26 on "
     "10,000 images for 20 epochs (for Fig. 9, on whole data sets for 50), on 20 subsets of each of 4 sources. The "
     "paper's Fig. 9 rests on 4 whole data sets. Here, the 3 whole ones and the 30 subsets are searched, each left out "
-    "of the training, and each five times, as in the paper. Data sets of one source share images, so that they tell less than 33 independent ones would. "
-    "What is said of Fig. 7 rests on 100 data sets but one trained network, and of Fig. 6 on four networks."
+    "of the training, and each five times, as in the paper. Data sets of one source share images, so that they tell "
+    "less than 33 independent ones would. What is said of Fig. 7 rests on 100 data sets but one trained network, and "
+    "of Fig. 6 on four networks."
 )
 
 PAPERS = {
