@@ -113,7 +113,7 @@ def test_build_as_json_says_what_it_wrote(tmp_path: Path) -> None:
 
 
 def test_reproduce_as_json_lists_the_files(tmp_path: Path) -> None:
-    results = ROOT / "benchmarks" / "papers" / "initializations-svm"
+    results = ROOT / "benchmarks" / "papers" / "initializations-svm-authors"
     done = headstart("reproduce", "claims", "--results", str(results), "--out", "claims.md", "--json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     answer = json.loads(done.stdout)

@@ -33,6 +33,21 @@ def test_emd_on_a_line_is_the_area_between_the_cumulative_sums():
     np.testing.assert_allclose(emd(H, ground_metric(z[:, None])), np.einsum("k,kij->ij", np.diff(z), gaps), atol=1e-12)
 
 
+def test_emd_in_a_plane_is_the_least_work_of_any_transport():
+    """Its definition as a linear program: flows of mass from bin to bin that turn one histogram into the other."""
+    from scipy.optimize import linprog
+
+    rng = np.random.default_rng(1)
+    Z, H = rng.random((6, 2)), rng.random((6, 3))
+    H /= H.sum(axis=0)
+    work = [np.hypot(*(a - b)) for a in Z for b in Z]  # of moving all mass from bin k to bin l
+    leaving, arriving = np.kron(np.eye(6), np.ones(6)), np.kron(np.ones(6), np.eye(6))
+    found = emd(H, ground_metric(Z))
+    for i, j in ((0, 1), (0, 2), (1, 2)):
+        least = linprog(work, A_eq=np.vstack([leaving, arriving]), b_eq=np.concatenate([H[:, i], H[:, j]])).fun
+        assert found[i, j] == pytest.approx(least)
+
+
 def test_l1_of_a_hand_computed_case():
     np.testing.assert_allclose(l1(np.array([[1.0, 0.0, 0.5], [0.0, 1.0, 0.5]])), [[0, 2, 1], [2, 0, 1], [1, 1, 0]])
 

@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from headstart import Float, Space
+from headstart import Float, Space, evidence, learn
 from headstart.errors import ArgumentError
 from headstart.history import build
 from headstart.strategies import AdaptiveLearnedInit, Closeness, LearnedInit, NearestBest, RandomBest
@@ -284,6 +284,29 @@ def test_weights_may_be_numbers_names_or_a_function():
     assert abs(plans[0][0, 0] - 0.9) < 0.02  # only the smaller group counts
     for plan in plans[1:]:
         np.testing.assert_array_equal(plan, plans[0])
+
+
+def test_numbers_stay_with_their_tasks_when_some_are_left_out():
+    """`learn` leaves tasks out for its estimate, and `evidence` each in turn; numbers may be in the order of tasks."""
+    history = two_groups(np.square)
+    numbers = [0.0, 0.0, 0.0, 0.0, 1.0, 1.0]
+    named = dict(zip(history.tasks, numbers, strict=True))
+    by_place, by_name = (LearnedInit(weights=weights) for weights in (numbers, named))
+    starts = [learn(history, n=1, method=method) for method in (by_place, by_name)]
+    assert starts[0].configs == starts[1].configs
+    assert abs(starts[0].configs[0]["x"] - 0.9) < 0.02
+    assert starts[0].expected == starts[1].expected
+    first, second = (evidence(history, n=1, methods=[method]) for method in (by_place, by_name))
+    np.testing.assert_array_equal(*(next(iter(one.curves.values())) for one in (first, second)))
+
+
+def test_if_the_only_task_that_counts_is_left_out_all_others_count_the_same():
+    history = two_groups(np.square)
+    only = {name: float(name == "t5") for name in history.tasks}
+    models = TaskModels(history.drop("t5"), rng=np.random.default_rng(0))
+    plans = [LearnedInit(weights=w).plan(models, 1, np.random.default_rng(0)) for w in (only, None)]
+    np.testing.assert_array_equal(*plans)
+    assert learn(history, n=1, method=LearnedInit(weights=only)).expected
 
 
 def test_equal_weights_of_any_size_are_li():

@@ -289,13 +289,11 @@ def _pairs(table: pd.DataFrame, key: list[str], value: str) -> dict[tuple[Any, .
 
 
 def verdict(found: Sequence[Found]) -> str:
-    """The verdict on several comparisons together."""
+    """The verdict on several comparisons together: the claim is about all of them, so one is enough to refute it."""
     kinds = [one.verdict for one in found]
     yes, no = kinds.count(HOLDS), kinds.count(FAILS)
-    if yes and no:
-        return PARTLY
+    if no:
+        return PARTLY if yes else FAILS
     if yes == len(kinds):
         return HOLDS
-    if 2 * yes >= len(kinds):
-        return TENDS
-    return FAILS if 2 * no >= len(kinds) else OPEN
+    return TENDS if 2 * yes >= len(kinds) else OPEN

@@ -12,7 +12,6 @@ import pandas as pd
 from headstart._support.files import replacing
 from headstart._support.wording import markdown
 from headstart.errors import ArgumentError
-from headstart.library.pieces import packed
 from headstart.papers import initializations, siamese_tables, similarities, tables
 from headstart.papers.checks import (
     FAILS,
@@ -31,7 +30,7 @@ from headstart.papers.checks import (
     number,
     verdict,
 )
-from headstart.papers.published import PAPERS, REMARKS
+from headstart.papers.published import ELSEWHERE, PAPERS, REMARKS
 from headstart.papers.tables import DISTANCE, RANK
 
 
@@ -64,13 +63,8 @@ def read(results: Sequence[Path]) -> list[Results]:
         raise ArgumentError(
             "there are no results to read", "name the folders that headstart reproduce wrote with {results}"
         )
-    found = [Results.read(folder) for folder in sorted(results) if not _is_unfinished(folder)]
+    found = [Results.read(folder) for folder in sorted(results)]
     return sorted(found, key=lambda one: (AUTHORS not in one.history, one.history.startswith("adaboost")))
-
-
-def _is_unfinished(folder: Path) -> bool:
-    """Whether a folder holds only runs that are to be continued."""
-    return packed(folder / "pieces").exists() and not (folder / "about.json").exists()
 
 
 def page(everything: Sequence[Results], pictures: str) -> str:
@@ -126,13 +120,14 @@ for each other: with no true difference anywhere, about 1 cell in 20 would still
 | --- | --- |
 | holds | all are as claimed and significant |
 | tends to hold | at least half are as claimed and significant; none is significant in the opposite direction |
-| holds in part | some are as claimed, others are opposite, both significantly |
-| does not hold | at least half are significant in the opposite direction; none is significant as claimed |
+| holds in part | some are as claimed, some are opposite, both significantly (of no difference: some differ) |
+| does not hold | at least one is significant in the opposite direction; none is significant as claimed |
 | not decided | anything else: these data sets and repetitions cannot decide |
 | not contradicted | the claim is that there is *no* difference (or none in favour), and none is significant |
 
-That a claim of no difference is not contradicted is weak evidence: with few data sets, few differences are significant.
-Reasons are given only if they were measured or follow from the method."""
+A claim is about all comparisons of its cell, so one in the opposite direction is enough to refute it. That a claim of
+no difference is not contradicted is weak evidence: with few data sets, few differences are significant. Reasons are
+given only if they were measured or follow from the method."""
 
 
 UNKNOWN = "not investigated."
@@ -151,12 +146,14 @@ AUTHORS = "the authors' data"  # part of the titles of the authors' histories
 
 
 MIXED, SOMEWHERE, NOTHING = "depends on the data", "holds on some data", "not run"
+NOT_EVERYWHERE = "does not hold on some data"
 NOT_CLAIMED = "not claimed"
 KINDS = {  # the groups of the summary, and the overall verdicts in each
     "Holds or tends to hold": (HOLDS, TENDS),
     "Holds or tends to hold on some of the data, and is not decided on the rest": (SOMEWHERE,),
     "Holds in part, or depends on the data": (MIXED,),
     "Does not hold": (FAILS,),
+    "Does not hold on some of the data, and is not decided on the rest": (NOT_EVERYWHERE,),
     "Not contradicted (a claim of no difference)": (UNTOUCHED,),
     "We do not know": (OPEN, NOTHING),
 }
@@ -166,9 +163,9 @@ def _in_short(paper: str, results: Sequence[Results]) -> str:
     """Which claims of a paper hold, over all collections of data sets, in a line for each group."""
     title, claims = PAPERS[paper]
     groups: dict[str, list[str]] = {kind: [] for kind in KINDS}
-    for claim in claims:
-        word = overall([_verdict(claim, one) for one in results])
-        groups[next(kind for kind, words in KINDS.items() if word in words)].append(claim.text)
+    found = [(claim.text, [_verdict(claim, one) for one in results]) for claim in claims]
+    for text, verdicts in [*found, *((text, [word]) for text, word in ELSEWHERE.get(paper, ()))]:
+        groups[next(kind for kind, words in KINDS.items() if overall(verdicts) in words)].append(text)
     lines = []
     for kind, texts in groups.items():
         lines += [f"- **{kind}**", *(f"    - {text}" for text in texts)] if texts else []
@@ -194,6 +191,8 @@ def overall(verdicts: Sequence[str]) -> str:
         return OPEN
     if clear <= {HOLDS, TENDS}:
         return SOMEWHERE if OPEN in words else HOLDS if clear == {HOLDS} else TENDS
+    if clear == {FAILS} and OPEN in words:
+        return NOT_EVERYWHERE
     return clear.pop() if len(clear) == 1 and clear != {PARTLY} else MIXED
 
 
@@ -346,13 +345,13 @@ def _widened(summary: pd.DataFrame) -> float | None:
 def _about(one: Results) -> str:
     """The runs of a column."""
     s = one.summary
-    text = f"- *{markdown(one.history)}*: {one.about['tasks']} data sets, up to {int(s['trial'].max())} trials, "
-    if one.repetitions == 1:
-        text += "1 repetition"
-    else:
+    text = f"- *{markdown(one.history)}*: {one.about['tasks']} data sets, up to {int(s['trial'].max())} trials"
+    if one.about.get("repetitions") == 1:
+        text += ", 1 repetition"
+    elif "repetitions" in one.about:  # otherwise the remarks on the paper say it
         most = int(pd.to_numeric(s["repetitions"], errors="coerce").max())
         worst = float(s.loc[s["measure"] == DISTANCE, "se_repetitions"].max())
-        text += f"{one.repetitions} repetitions (up to {most} for random starts, {_repeated_less(one)}"
+        text += f", {one.repetitions} repetitions (up to {most} for random starts, {_repeated_less(one)}"
         text += "1 where the first two agreed); more "
         text += f"would move no mean by more than about {number(worst, 3)} (one standard error)"
         if (share := _widened(s)) is not None:

@@ -66,7 +66,6 @@ STARTS, FIVE, TRIALS = 10, 5, 50  # I of Fig. 1, I of the long term, and T
 REPETITIONS = 10
 RANDOM = {"GP": 5, "RF": 1, "SCoT": 1, "MKLGP": 1}  # RBI and No Init get this many times the repetitions
 SIMULATED = 10  # so does RBI in Fig. 1, if its expectation is not known exactly
-FORESTS = 3  # at most so many repetitions with RF, which are most of the work
 QUICK = {"tasks": 8, "trials": 15, "repetitions": 1}
 QUICK_NOTE = "A quick run: few tasks, trials and repetitions, so the numbers are rough."
 
@@ -142,7 +141,7 @@ def long_arms(repetitions: int, trials: int) -> list[Arm]:
         more = RANDOM[surrogate] if repetitions > 1 else 1
         for m in PUBLISHED:
             times = repetitions * (more if m in (NO_INIT, RBI) else 1)
-            arms.append(Arm(m, FIVE, (surrogate,), trials, min(times, FORESTS) if surrogate == "RF" else times))
+            arms.append(Arm(m, FIVE, (surrogate,), trials, times))
     return [*arms, *(Arm(m, FIVE, ("GP",), trials, repetitions) for m in VARIANTS)]
 
 

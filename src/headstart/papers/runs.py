@@ -116,8 +116,8 @@ class Arm:
 def left_out(history: History, task: str, seed: int, *, described: bool = True, coarse: bool = True) -> LeftOut:
     """A task left out by the papers' protocol.
 
-    coarse: searches see the other tasks on the coarse grid only, as in the first paper (the rule is that of the
-    authors' published program; no paper spells it out). The second paper has no such grid.
+    coarse: searches see the other tasks on the coarse grid only, as in the first paper (`authors.coarse` has the rule
+    and its source). The second paper has no such grid.
     """
     return LeftOut(history, task, seed, authors.coarse(history) if coarse else None, described)
 

@@ -18,7 +18,7 @@ from headstart.history.task import checked_features
 from headstart.space import Space
 from headstart.starts.start import Start
 from headstart.strategies.base import Strategy, Told
-from headstart.strategies.names import resolve_strategy, strategy_name
+from headstart.strategies.names import for_tasks, resolve_strategy, strategy_name
 from headstart.transfer.models import TaskModels
 
 MOST = 10  # configurations of a start whose number is learned
@@ -54,7 +54,7 @@ def learn(
     features = checked_features(features)
     history = required(past_runs(history, space, rename=rename, fill=fill))
     n, seed = number_of(n, history.space), whole("seed", seed, 0)
-    strategy = resolve_strategy(method)
+    strategy = for_tasks(resolve_strategy(method), history.tasks)
     V, models = _planned(strategy, history, n, features, seed)
     F, shares = models.sampled_responses(V)
     served = np.bincount(F.argmin(axis=0), weights=shares, minlength=len(V))

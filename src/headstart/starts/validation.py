@@ -39,7 +39,7 @@ from headstart.starts.measures import expected_random
 from headstart.starts.over_time import over_time
 from headstart.strategies.base import Told
 from headstart.strategies.candidates import Candidates
-from headstart.strategies.names import resolve_strategy, strategy_name
+from headstart.strategies.names import for_tasks, resolve_strategy, strategy_name
 from headstart.transfer.models import TaskModels
 
 LEAST = 3  # tasks that say something: one left out, and two to learn from
@@ -84,6 +84,7 @@ def evidence(
     if not methods:
         raise ArgumentError("methods is empty", "name at least one method")
     names = [strategy_name(method) for method in methods]
+    methods = [for_tasks(method, history.tasks) for method in methods]
     total, history = len(history), _sampled(history, tasks, seed)
     searched = is_searched(history, np.random.default_rng([seed, 2]))
     if time and searched:

@@ -79,6 +79,8 @@ def task_weights(
         found = weights.weights(models, features, n=n, rng=rng)
     elif isinstance(weights, Mapping):
         found = np.array([_of(weights, task.name) for task in tasks], dtype=float)
+        if not found.any() and any(weights.values()):  # all that count are left out
+            found = np.ones(len(tasks))
     elif callable(weights):
         found = np.array([weights(task, features) for task in tasks], dtype=float)
     else:
@@ -89,6 +91,13 @@ def task_weights(
         wrong = [f"{task.name}: {c:g}" for task, c in zip(tasks, found, strict=True) if not (np.isfinite(c) and c >= 0)]
         raise ArgumentError(f"weights must be finite and not negative, but got {wrong[0] if wrong else 'only zeros'}")
     return found
+
+
+def by_name(weights: Weights | None, tasks: Sequence[str]) -> Weights | None:
+    """The same weights; numbers in the order of these tasks by name, so that tasks can be left out."""
+    if weights is None or isinstance(weights, Closeness | Mapping) or callable(weights) or len(weights) != len(tasks):
+        return weights
+    return dict(zip(tasks, np.asarray(weights, dtype=float).tolist(), strict=True))
 
 
 def _of(weights: Mapping[str, float], name: str) -> float:

@@ -22,7 +22,7 @@ not on it, a learned configuration is moved to the nearest candidate that was no
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 from typing import NamedTuple
 
@@ -36,7 +36,7 @@ from headstart.errors import ArgumentError
 from headstart.history import Features
 from headstart.space.rows import distinct, unrepeated
 from headstart.strategies.base import Planned, Run, Told, anywhere, best_of, fresh
-from headstart.strategies.closeness import Weights, task_weights
+from headstart.strategies.closeness import Weights, by_name, task_weights
 from headstart.strategies.greedy import best_power, greedy, mean
 from headstart.strategies.meta_loss import Rest, meta_gradient, meta_loss
 from headstart.transfer.models import TaskModels
@@ -63,7 +63,8 @@ class LearnedInit:
     gradient: "right", or "printed" for eq. 14 as it stands, which only plain steps can follow.
     beta, eta, epochs: the paper's values by default.
     weights: how much each past task counts, c(D, D_new) of eq. 16: a `Closeness`, a function of a past task and the
-        new task's meta-features, or numbers, by name or in the order of `history.tasks`. None: all the same.
+        new task's meta-features, or numbers, by name or in the order of `history.tasks`. None: all the same, as are all
+        others if those that count are left out.
     """
 
     recipe: str = "default"
@@ -81,6 +82,10 @@ class LearnedInit:
         _check_beta(self.beta)
         whole("restarts", self.restarts, 0)
         whole("epochs", self.epochs, 0)
+
+    def for_tasks(self, tasks: Sequence[str]) -> LearnedInit:
+        """The same for a history of these tasks, of which some may be left out later on."""
+        return replace(self, weights=by_name(self.weights, tasks))
 
     def begin(self, models: TaskModels, *, n: int, features: Features | None, rng: np.random.Generator) -> Run:
         plan = self.plan(models, n, rng, features)

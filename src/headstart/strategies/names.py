@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from headstart._support.wording import closest
@@ -50,6 +50,11 @@ def resolve_strategy(init: Any, *, history: bool = True, seed: int | None = None
             f"init={init!r} learns from past runs", "pass a history with {history}, or use {init}'random'"
         )
     return STRATEGIES[init]()
+
+
+def for_tasks(init: Any, tasks: Sequence[str]) -> Any:
+    """A strategy, by name or as an object, for a history of these tasks, some of which will be left out."""
+    return init.for_tasks(tasks) if isinstance(init, LearnedInit) else init
 
 
 def strategy_name(init: Any) -> str:

@@ -141,9 +141,12 @@ def read_adaboost(path: str | os.PathLike[str], features: Any = None) -> Evaluat
 def coarse(history: History) -> History:
     """Only the configurations on the coarse grid of the papers, the ones they see of the training data sets.
 
-    The papers' protocol keeps a configuration if each of its numeric columns is 0 or has an index of 1 modulo 3 among
-    the sorted distinct values of that column. The column is the logarithm if the parameter has a log scale, and 0 where
-    it is inactive; so C = 1 and γ = 1 are always kept. 50 of the 288 SVM configurations remain.
+    The first paper has such a grid but does not say which. The rule is that of the program of its authors' later paper,
+    Two-Stage Transfer Surrogate Model for Automatic Hyperparameter Optimization, ECML PKDD 2016 (wistuba/TST on GitHub:
+    `SMBOMain.java`, option `-sparseGrid`). It keeps a configuration if each of its numeric columns is 0 or has an index
+    of 1 modulo 3 among the sorted distinct values of that column. The column is the logarithm if the parameter has a
+    log scale, and 0 where it is inactive; so C = 1 and γ = 1 are always kept. 50 of the 288 SVM configurations remain.
+    That program comes without AdaBoost data, to which the same rule is applied.
     """
     keep: Mask = np.ones(len(history.V), dtype=bool)
     for j, parameter in enumerate(history.space.values()):
