@@ -218,8 +218,11 @@ def lines(name: str, found: Mapping[str, Any], columns: Sequence[tuple[str, int]
 
 
 def keep(name: str, found: Mapping[str, Any]) -> None:
-    """Write a model's figures beside those of the others."""
+    """Write a model's figures beside those of the others, and of methods that were measured in another run."""
     known = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
+    before = known.get(name, {})
+    if all(before.get(key) == found[key] for key in ("data_sets", "seeds")):
+        found = {**found, **{part: {**before[part], **found[part]} for part in PARTS}}
     known[name] = found
     ordered = {one: known[one] for one in MODELS if one in known}
     RESULTS.write_text(json.dumps(ordered, indent=1) + "\n", encoding="utf-8")

@@ -13,6 +13,7 @@ from headstart.library import unsearched as module
 from headstart.library.models import MODELS
 from headstart.library.portfolios import best_for, suggested
 from headstart.library.unsearched import (
+    ALONE,
     NOISE,
     WIDTH,
     Unsearched,
@@ -53,11 +54,34 @@ def test_the_expected_worth_by_hand() -> None:
     worth = np.array([[1.0, 0.0], [0.25, 0.25]])
     M = np.array([[0.0], [1.0]])  # their ranks are 1/4 and 3/4
     c = math.exp(-(0.5**2) / WIDTH**2)
-    inverse = np.linalg.inv([[1 + NOISE, c], [c, 1 + NOISE]])
-    weights = inverse @ [1, c]  # the new data set is the first
+    s = 2 * (1 - ALONE) + ALONE  # all the variance is the first one's
+    weights = np.linalg.inv([[s + NOISE, s * c], [s * c, s + NOISE]]) @ [s, s * c]  # the new data set is the first
     by_hand = 0.5 + 0.5 * weights[0] - 0.5 * weights[1]
     assert expected(worth, M, np.array([0.0])) == pytest.approx(np.array([by_hand, 0.25]))
     assert expected(worth, np.ones((2, 1)), np.ones(1)) == pytest.approx(worth.mean(axis=1))  # they tell nothing
+
+
+def test_the_expected_worth_is_that_of_the_whole_process() -> None:
+    """Against the covariance matrix of all candidates on all past data sets."""
+    rng = np.random.default_rng(0)
+    n, T, d = 4, 7, 3
+    worth, M, new = rng.normal(size=(n, T)), rng.normal(size=(T, d)), rng.normal(size=d)
+    r, place = ranked(M, new)
+    K = np.exp(-((r[:, None] - r) ** 2).sum(axis=2) / (WIDTH**2 * d))
+    k = np.exp(-((r - place) ** 2).sum(axis=1) / (WIDTH**2 * d))
+    S = np.cov(worth, bias=True)
+    S = (1 - ALONE) * S / (np.trace(S) / n) + ALONE * np.eye(n)
+    rest = (worth - worth.mean(axis=1, keepdims=True)).ravel()
+    whole = np.kron(S, k[None]) @ np.linalg.solve(np.kron(S, K) + NOISE * np.eye(n * T), rest)
+    assert expected(worth, M, new) == pytest.approx(worth.mean(axis=1) + whole)
+
+
+def test_candidates_without_anything_in_common_are_predicted_one_by_one() -> None:
+    rng = np.random.default_rng(0)
+    rest = np.linalg.qr(np.column_stack([np.ones(6), rng.normal(size=(6, 3))]))[0][:, 1:].T  # S is the identity
+    M = rng.normal(size=(6, 2))
+    single = np.array([expected(row[None], M, M[0])[0] for row in rest])
+    assert expected(rest, M, M[0]) == pytest.approx(single)
 
 
 def test_features_choose_among_the_candidates() -> None:

@@ -6,19 +6,27 @@ configuration λ is worth
     a_D(λ) = [λ beats the defaults] + log(loss of the defaults / loss of λ),
 
 so a small gain on most data sets counts as much as a large one on few. How much it is worth on the new data set is
-predicted for each candidate by a Gaussian process on the past ones (kernel ridge regression),
+predicted by a Gaussian process over candidates and past data sets at once (Bonilla et al., *Multi-task Gaussian
+process prediction*, NIPS 2007),
 
-    â(λ) = ā(λ) + (a(λ) − ā(λ)) (K + N I)⁻¹ k,    k(D, D') = exp(−‖r_D − r_D'‖² / (W² d)),
+    Cov(a_D(λ), a_D'(λ')) = S(λ, λ') k(D, D') + N [λ = λ', D = D'],    k(D, D') = exp(−‖r_D − r_D'‖² / (W² d)),
 
-where r are the ranks of the meta-features and landmarks (`landmarks.py`) among the past data sets, and ā is the mean
-over these. The best candidate is chosen, unless it is worth no more than the defaults themselves, 1/2.
-`benchmarks/no_search.py` compares this rule with others, and prints what each constant is worth.
+where r are the ranks of the meta-features and landmarks (`landmarks.py`) among the past data sets. The mean of a(λ) is
+ā(λ), that over the past data sets, and S is the covariance of the candidates' worth, scaled to a mean variance of 1 and
+shrunk towards the identity I: (1 − A) cov + A I. So most of what the candidates have in common is learned from all of
+them. With S = Q diag(s) Qᵀ and K = V diag(κ) Vᵀ,
+
+    â = ā + Q (C ∘ (Qᵀ (a − ā) V)) Vᵀ k,    C_ij = s_i / (s_i κ_j + N).
+
+The best candidate is chosen, unless it is worth no more than the defaults themselves, 1/2. `benchmarks/no_search.py`
+compares this rule with others, and prints what each constant is worth.
 
 | symbol | name    | shape  | meaning                                                            |
 | ------ | ------- | ------ | ------------------------------------------------------------------ |
 | a      | `worth` | (n, T) | what the n candidates are worth on the T past data sets            |
 | r      | —       | (T, d) | ranks of the d meta-features and landmarks, between 0 and 1        |
 | K, k   | —       | (T, T), (T,) | how much past data sets resemble each other and the new one  |
+| S      | —       | (n, n) | how much candidates resemble each other                            |
 """
 
 from __future__ import annotations
@@ -41,6 +49,7 @@ GAIN = 1.0  # what the logarithm of the gain counts beside winning at all
 MOST = 2.0  # larger logarithms of the gain, or of the loss, are cut off here
 WIDTH = 0.5  # W: of the kernel
 NOISE = 2.0  # N: what chance does to the worth on one data set
+ALONE = 0.5  # A: the part of a candidate's worth that says nothing about the others
 DEFAULTS = 0.5  # what the defaults are worth: they tie with themselves
 ROUNDING = 1e-9
 LEAST = 1e-9  # smaller losses count as this one; a guess
@@ -184,7 +193,12 @@ def expected(worth: Array, M: Array, new: Array) -> Array:
     K = np.exp(-((r[:, None] - r) ** 2).sum(axis=2) / (WIDTH**2 * M.shape[1]))
     k = np.exp(-((r - place) ** 2).sum(axis=1) / (WIDTH**2 * M.shape[1]))
     mean = worth.mean(axis=1)
-    return np.asarray(mean + (worth - mean[:, None]) @ np.linalg.solve(K + NOISE * np.eye(len(K)), k))
+    rest = worth - mean[:, None]
+    s, Q = np.linalg.eigh(rest @ rest.T)
+    s = (1 - ALONE) * s.clip(min=0.0) / (s.mean() or 1.0) + ALONE
+    kappa, V = np.linalg.eigh(K)
+    shrunk = s[:, None] / (s[:, None] * kappa + NOISE) * (Q.T @ rest @ V)
+    return np.asarray(mean + Q @ (shrunk @ (V.T @ k)))
 
 
 def worth_of(losses: Array, defaults: Array) -> Array:
