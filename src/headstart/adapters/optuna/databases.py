@@ -11,7 +11,9 @@ from urllib.request import url2pathname
 
 import sqlalchemy
 from optuna.storages import RDBStorage
+from optuna.storages._rdb.models import BaseModel
 
+from headstart._support.sqlite import computed
 from headstart.adapters.optuna.damage import reason, unreadable
 from headstart.errors import ArgumentError, FormatError, MissingPackageError
 
@@ -86,6 +88,8 @@ def _read_only_transaction(connection: sqlalchemy.Connection) -> None:
 
 
 def _check_tables(engine: sqlalchemy.Engine, where: str) -> None:
+    if engine.url.get_backend_name() == "sqlite":
+        _check_plain(engine, where)
     there = sqlalchemy.inspect(engine)
     others = [name for name in there.get_table_names() if name not in TABLES and not name.startswith(PREFIXES)]
     for table, columns in TABLES.items():
@@ -102,6 +106,15 @@ def _check_tables(engine: sqlalchemy.Engine, where: str) -> None:
         for table in FILLED:
             if connection.execute(sqlalchemy.text(f"SELECT 1 FROM {table}")).first() is None:
                 raise _IncompleteError(f"{where} is not a complete Optuna storage: its table {table} is empty")
+
+
+def _check_plain(engine: sqlalchemy.Engine, where: str) -> None:
+    """An error if a table computes what it shows: it may have no end."""
+    query = computed({*TABLES, *BaseModel.metadata.tables})
+    with engine.connect() as connection:
+        found = connection.execute(sqlalchemy.text(query)).first()
+    if found is not None:
+        raise FormatError(f"{where} is not an Optuna storage: its table {found[0]} computes what it shows")
 
 
 # -- URLs ------------------------------------------------------------------------------------------------------
