@@ -265,3 +265,43 @@ def test_a_torn_database_is_damage(database: Path) -> None:
     for skip in (False, True):
         with pytest.raises(hs.errors.HeadstartError, match=r"runs\.db"):
             hs.History.from_optuna(database, skip_damaged=skip)
+
+
+# -- tables that show more than they hold ------------------------------------------------------------------------
+
+ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i AS trial_id, i AS number FROM n"
+COMPUTING = {
+    "view": ("trials", f"CREATE VIEW trials AS {ENDLESS}"),
+    "view, other case": ("trials", f"CREATE VIEW Trials AS {ENDLESS}"),
+    "generated": (
+        "study_user_attributes",
+        "CREATE TABLE study_user_attributes (study_user_attribute_id, study_id, key, n, "
+        "value_json TEXT GENERATED ALWAYS AS (hex(zeroblob(n))))",
+    ),
+    "virtual": ("trial_values", "CREATE VIRTUAL TABLE trial_values USING rtree(a, b, c)"),
+}
+
+
+@pytest.mark.parametrize("kind", COMPUTING)
+def test_a_table_that_computes_what_it_shows_is_refused(kind: str, database: Path) -> None:
+    table, instead = COMPUTING[kind]
+    with sqlite3.connect(database) as connection:
+        connection.execute("PRAGMA legacy_alter_table = ON")
+        connection.execute(f"ALTER TABLE {table} RENAME TO before")
+        connection.execute(instead)
+    with pytest.raises(hs.errors.FormatError, match=rf"(?i)its table {table} computes what it shows"):
+        hs.History.from_optuna(f"sqlite:///{database}")
+
+
+def test_a_view_that_a_user_has_added_does_no_harm(database: Path) -> None:
+    with sqlite3.connect(database) as connection:
+        connection.execute("CREATE VIEW trial_overview AS SELECT number, state FROM trials")
+    assert len(hs.History.from_optuna(f"sqlite:///{database}")) == 3
+
+
+def test_looking_for_a_store_creates_nothing(tmp_path: Path) -> None:
+    """SQLite creates a file as soon as it is opened, unless it is told not to."""
+    for where in (tmp_path / "a.db", f"sqlite:///{tmp_path}/b.db", f"sqlite:///file:{tmp_path}/c.db?uri=true"):
+        assert hs.Store(where).history() is None
+        hs.optuna.HeadstartSampler(str(where))
+    assert not list(tmp_path.iterdir())
