@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy
 
 import headstart as hs
 
 optuna = pytest.importorskip("optuna", reason="Optuna is not installed")
 
-from headstart.adapters.optuna import account_of  # noqa: E402
+from headstart.adapters.optuna import account_of, databases, store  # noqa: E402
 from headstart.adapters.optuna.damage import Damage  # noqa: E402
 from headstart.adapters.optuna.storages import open_storage, place  # noqa: E402
 from past_studies import fill, svm  # noqa: E402
@@ -305,3 +306,27 @@ def test_looking_for_a_store_creates_nothing(tmp_path: Path) -> None:
         assert hs.Store(where).history() is None
         hs.optuna.HeadstartSampler(str(where))
     assert not list(tmp_path.iterdir())
+
+
+def test_a_database_that_cannot_be_created_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: Any, **__: Any) -> Any:
+        statement = "\nCREATE TABLE studies (\n)"
+        raise sqlalchemy.exc.OperationalError(statement, {}, sqlite3.OperationalError("database or disk is full"))
+
+    monkeypatch.setattr(store, "RDBStorage", full)
+    monkeypatch.setattr(store, "ATTEMPTS", 1)
+    with pytest.raises(hs.errors.FormatError, match=r"runs\.db cannot be created or opened: database or disk is full$"):
+        store.created(str(tmp_path / "runs.db"))
+
+
+def test_wal_mode_in_a_folder_that_is_read_only(database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What SQLite says on a read-only file system, where its log cannot be created."""
+    with sqlite3.connect(database) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")
+
+    def opened(*_: Any) -> Any:
+        raise sqlalchemy.exc.OperationalError("", {}, sqlite3.OperationalError("unable to open database file"))
+
+    monkeypatch.setattr(databases, "_opened", opened)
+    with pytest.raises(hs.errors.FormatError, match="is in WAL mode, and its folder is read-only; copy it, with"):
+        hs.History.from_optuna(f"sqlite:///{database}")

@@ -50,6 +50,9 @@ def _open_once(where: str) -> RDBStorage:
         return _opened(read_only(url), where)
     except sqlalchemy.exc.OperationalError as error:
         # A writer that was killed left a half-written page. SQLite repairs that before it reads, which is writing.
+        if url.get_backend_name() == "sqlite" and "unable to open" in str(error.orig) and _is_wal(file_of(url)):
+            remedy = "copy it, with the files -wal and -shm beside it, into a folder that is not"
+            raise FormatError(f"{hidden(where)} is in WAL mode, and its folder is read-only", remedy) from error
         if url.get_backend_name() != "sqlite" or "readonly" not in str(error.orig):
             raise unreadable(hidden(where), error) from error
     try:
@@ -81,6 +84,12 @@ def _opened(url: sqlalchemy.URL, where: str) -> RDBStorage:
     if url.get_backend_name() == "postgresql":
         sqlalchemy.event.listen(storage.engine, "begin", _read_only_transaction)
     return storage
+
+
+def _is_wal(file: str) -> bool:
+    """Whether a file of SQLite has a log beside it, in which even readers note what they read."""
+    with open(file, "rb") as content:
+        return content.read(20)[18:20] == b"\2\2"
 
 
 def _read_only_transaction(connection: sqlalchemy.Connection) -> None:

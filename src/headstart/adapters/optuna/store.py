@@ -26,7 +26,7 @@ from headstart._support.files import is_special, writable
 from headstart._support.log import log
 from headstart._support.wording import counted
 from headstart.adapters.optuna.attributes import ORIGIN, RUN, TASK, WHY
-from headstart.adapters.optuna.damage import Damage
+from headstart.adapters.optuna.damage import Damage, reason
 from headstart.adapters.optuna.databases import file_of, hidden, parsed, read_only
 from headstart.adapters.optuna.distributions import to_distributions
 from headstart.adapters.optuna.reading import read_as
@@ -132,7 +132,7 @@ def _database(url: str, options: dict[str, Any] | None, attempts: int) -> RDBSto
         return RDBStorage(url, engine_kwargs=options)
     except (sqlalchemy.exc.OperationalError, sqlalchemy.exc.IntegrityError, RuntimeError) as error:
         if attempts == 1:
-            raise FormatError(f"{hidden(url)} cannot be created or opened: {error}") from error
+            raise FormatError(f"{hidden(url)} cannot be created or opened: {reason(error)}") from error
     time.sleep(0.2)  # another process may be creating the same tables
     return _database(url, options, attempts - 1)
 
