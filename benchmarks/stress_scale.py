@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import io
 import os
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -22,6 +23,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+import optuna
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -89,6 +91,16 @@ def claims(folder: Path, millions: int) -> dict[str, list[str]]:
     wide.write_text("\n".join(lines))
     deep = folder / "deep.json"
     deep.write_text("[" * 1_000_000)
+    endless = folder / "endless.db"
+    optuna.create_study(storage=f"sqlite:///{endless}")
+    with sqlite3.connect(endless) as database:
+        database.execute("PRAGMA legacy_alter_table = ON")
+        database.execute("ALTER TABLE trial_params RENAME TO before")
+        database.execute(f"CREATE VIEW trial_params AS {ENDLESS}")
+    packed = zipfile.ZipFile(folder / "results.csv.zip", "w", zipfile.ZIP_DEFLATED)
+    with packed, packed.open("results.csv", "w") as results:
+        for _ in range(50 * millions):
+            results.write(bytes(2**20))
     loaded = "from headstart.datasets.siamese import Model; Model.load"
     refused = "import sys, headstart as hs\ntry: {}\nexcept hs.errors.HeadstartError: sys.exit(2)"
     size = f"{millions} million rows in {big.stat().st_size // 1024:,} KB"
@@ -97,9 +109,15 @@ def claims(folder: Path, millions: int) -> dict[str, list[str]]:
         "npz, 8 TB in 1 KB": ["-c", refused.format(f"{loaded}({str(archive)!r})")],
         "CSV, 20,000 columns": ["-m", "headstart", "learn", str(wide), "--value", "loss"],
         "JSON, a million brackets": ["-m", "headstart", "suggest", str(deep)],
+        "SQLite, a view without end": ["-m", "headstart", "suggest", str(endless)],
+        f"zip, {50 * millions:,} MB of text": ["-m", "headstart", "suggest", str(folder / "results.csv.zip")],
     }
 
 
+ENDLESS = """
+WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)
+SELECT i AS param_id, 1 AS trial_id, 'x' || i AS param_name, 0.5 AS param_value, '{}' AS distribution_json FROM n
+"""
 CHOICES = """
 import headstart as hs
 space = hs.Space({{"kind": hs.Categorical(range(10_000)), "x": hs.Float(0, 1)}})

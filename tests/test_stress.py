@@ -72,8 +72,9 @@ def test_a_program_killed_while_it_writes_leaves_whole_files() -> None:
 
 
 def test_files_that_claim_to_be_huge_are_refused_and_many_choices_take_little_memory() -> None:
+    pytest.importorskip("optuna", reason="Optuna is not installed")
     pytest.importorskip("torch", reason="torch is not installed")
-    rows = ("choices-gp", "claim-0", "claim-1", "claim-2", "claim-3")
+    rows = ("choices-gp", "claim-0", "claim-1", "claim-2", "claim-3", "claim-4", "claim-5")
     found = table("stress_scale.py", "--tasks", "20", "--rows", "2", "--slow", "20", "--only", *rows)
     assert len(found) == len(rows)
     assert [row["ends as it should"] for row in found.values()] == ["yes"] * len(rows)

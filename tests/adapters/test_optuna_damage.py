@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy
 
 import headstart as hs
 
 optuna = pytest.importorskip("optuna", reason="Optuna is not installed")
 
-from headstart.adapters.optuna import account_of  # noqa: E402
+from headstart.adapters.optuna import account_of, databases, store  # noqa: E402
 from headstart.adapters.optuna.damage import Damage  # noqa: E402
 from headstart.adapters.optuna.storages import open_storage, place  # noqa: E402
 from past_studies import fill, svm  # noqa: E402
@@ -265,3 +266,67 @@ def test_a_torn_database_is_damage(database: Path) -> None:
     for skip in (False, True):
         with pytest.raises(hs.errors.HeadstartError, match=r"runs\.db"):
             hs.History.from_optuna(database, skip_damaged=skip)
+
+
+# -- tables that show more than they hold ------------------------------------------------------------------------
+
+ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i AS trial_id, i AS number FROM n"
+COMPUTING = {
+    "view": ("trials", f"CREATE VIEW trials AS {ENDLESS}"),
+    "view, other case": ("trials", f"CREATE VIEW Trials AS {ENDLESS}"),
+    "generated": (
+        "study_user_attributes",
+        "CREATE TABLE study_user_attributes (study_user_attribute_id, study_id, key, n, "
+        "value_json TEXT GENERATED ALWAYS AS (hex(zeroblob(n))))",
+    ),
+    "virtual": ("trial_values", "CREATE VIRTUAL TABLE trial_values USING rtree(a, b, c)"),
+}
+
+
+@pytest.mark.parametrize("kind", COMPUTING)
+def test_a_table_that_computes_what_it_shows_is_refused(kind: str, database: Path) -> None:
+    table, instead = COMPUTING[kind]
+    with sqlite3.connect(database) as connection:
+        connection.execute("PRAGMA legacy_alter_table = ON")
+        connection.execute(f"ALTER TABLE {table} RENAME TO before")
+        connection.execute(instead)
+    with pytest.raises(hs.errors.FormatError, match=rf"(?i)its table {table} computes what it shows"):
+        hs.History.from_optuna(f"sqlite:///{database}")
+
+
+def test_a_view_that_a_user_has_added_does_no_harm(database: Path) -> None:
+    with sqlite3.connect(database) as connection:
+        connection.execute("CREATE VIEW trial_overview AS SELECT number, state FROM trials")
+    assert len(hs.History.from_optuna(f"sqlite:///{database}")) == 3
+
+
+def test_looking_for_a_store_creates_nothing(tmp_path: Path) -> None:
+    """SQLite creates a file as soon as it is opened, unless it is told not to."""
+    for where in (tmp_path / "a.db", f"sqlite:///{tmp_path}/b.db", f"sqlite:///file:{tmp_path}/c.db?uri=true"):
+        assert hs.Store(where).history() is None
+        hs.optuna.HeadstartSampler(str(where))
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_database_that_cannot_be_created_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: Any, **__: Any) -> Any:
+        statement = "\nCREATE TABLE studies (\n)"
+        raise sqlalchemy.exc.OperationalError(statement, {}, sqlite3.OperationalError("database or disk is full"))
+
+    monkeypatch.setattr(store, "RDBStorage", full)
+    monkeypatch.setattr(store, "ATTEMPTS", 1)
+    with pytest.raises(hs.errors.FormatError, match=r"runs\.db cannot be created or opened: database or disk is full$"):
+        store.created(str(tmp_path / "runs.db"))
+
+
+def test_wal_mode_in_a_folder_that_is_read_only(database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What SQLite says on a read-only file system, where its log cannot be created."""
+    with sqlite3.connect(database) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")
+
+    def opened(*_: Any) -> Any:
+        raise sqlalchemy.exc.OperationalError("", {}, sqlite3.OperationalError("unable to open database file"))
+
+    monkeypatch.setattr(databases, "_opened", opened)
+    with pytest.raises(hs.errors.FormatError, match="is in WAL mode, and its folder is read-only; copy it, with"):
+        hs.History.from_optuna(f"sqlite:///{database}")

@@ -11,6 +11,7 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import nullcontext
 from datetime import timedelta
 from pathlib import Path
 
@@ -274,26 +275,25 @@ def test_a_heartbeat_says_whether_a_trial_is_stuck(seconds: int, tmp_path: Path)
     assert ("its last heartbeat was 1:0" in str(found)) == (seconds > 600)
 
 
-def test_choosing_has_a_heartbeat(tmp_path: Path) -> None:
-    """Otherwise Optuna would never find out that a worker died while it chose."""
+@pytest.mark.parametrize("slow_thread", [False, True])
+def test_choosing_has_a_heartbeat(slow_thread: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise Optuna would never find out that a worker died while it chose, or a moment after it has reserved."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
         storage = optuna.storages.RDBStorage(f"sqlite:///{tmp_path}/runs.db", heartbeat_interval=60)
+    if slow_thread:
+        monkeypatch.setattr("headstart.adapters.optuna.workers.get_heartbeat_thread", lambda *_: nullcontext())
     seen = []
 
     class Watching(hs.optuna.HeadstartSampler):
         def _proposed(self, study, trial):
             with storage.engine.connect() as connection:
                 query = f"SELECT COUNT(*) FROM trial_heartbeats WHERE trial_id = {trial._trial_id}"
-                for _ in range(1000):
-                    if connection.execute(sqlalchemy.text(query)).scalar():
-                        seen.append(trial.number)
-                        break
-                    time.sleep(0.01)
+                seen.append((trial.number, connection.execute(sqlalchemy.text(query)).scalar()))
             return super()._proposed(study, trial)
 
     optuna.create_study(storage=storage, sampler=Watching(start_of(2))).optimize(svm(1.2), n_trials=2)
-    assert seen == [0, 1]
+    assert seen == [(0, 1), (1, 1)]
 
 
 def test_a_start_that_fails_is_not_tried_again() -> None:

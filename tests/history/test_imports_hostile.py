@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import sqlite3
+import zipfile
 
 import numpy as np
 import pandas as pd
@@ -451,3 +453,23 @@ def test_nothing_is_written_while_reading(tmp_path):
     before = sorted((path, path.stat().st_mtime_ns) for path in folder.rglob("*"))
     read_history(str(folder))
     assert sorted((path, path.stat().st_mtime_ns) for path in folder.rglob("*")) == before
+
+
+# -- files that are larger than they look ----------------------------------------------------------------------
+
+
+def test_an_archive_that_expands_is_refused_before_it_does(tmp_path):
+    with zipfile.ZipFile(tmp_path / "results.csv.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("results.csv", bytes(65 * 2**20))
+    with pytest.raises(FormatError, match=r"holds more than 67,108,864 bytes of text"):
+        hs.History.from_syne_tune(tmp_path)
+
+
+def test_a_view_in_a_tracking_database_is_not_read(tmp_path):
+    path = tmp_path / "mlflow.db"
+    with sqlite3.connect(path) as database:
+        for table in ("experiments", "runs", "params", "latest_metrics", "tags"):
+            database.execute(f"CREATE TABLE {table} (run_uuid, key, value, experiment_id)")
+        database.execute("CREATE VIEW metrics AS SELECT 1")
+    with pytest.raises(FormatError, match="its table metrics computes what it shows"):
+        hs.History.from_mlflow(path)

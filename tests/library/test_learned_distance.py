@@ -7,6 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import headstart as hs
@@ -127,3 +129,13 @@ def test_a_history_whose_data_sets_are_unknown_needs_a_folder(tmp_path: Path) ->
         learned_distance.build(tmp_path / "m.npz", history="resnet")
     done = headstart("suggest", "svm", "--model", "m.npz", cwd=tmp_path)
     one_line(done, "--model compares data sets; name the file of the new one with --features")
+
+
+def test_a_table_that_claims_to_be_huge_is_refused_before_it_is_read(tmp_path):
+    piece = pa.table({name: np.zeros(1_000_000) for name in ("a", "y")})
+    with pq.ParquetWriter(tmp_path / "data.parquet", piece.schema, compression="zstd") as writer:
+        for _ in range(8):
+            writer.write_table(piece)
+    assert (tmp_path / "data.parquet").stat().st_size < 100_000
+    with pytest.raises(FormatError, match=r"claims 16,000,000 values in \d+,\d+ bytes"):
+        read_data(tmp_path / "data.parquet")

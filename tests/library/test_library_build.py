@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import lzma
 import os
 import signal
 import subprocess
@@ -458,3 +459,14 @@ def test_pieces_of_earlier_versions_are_still_used(name: str, digest: str) -> No
 def test_the_learned_distance_has_a_builder_too() -> None:
     pytest.importorskip("torch")
     assert builder("metric").__name__ == "headstart.library.learned_distance"
+
+
+def test_a_packed_file_is_read_as_far_as_it_may_expand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    signature = {"a": 1}
+    pieces.run(["one", "two"], lambda key: key * 100, tmp_path / "work", signature=signature, jobs=1)
+    file = pieces.pack(tmp_path / "work")
+    with lzma.open(file, "rt", encoding="utf-8") as text:
+        first, second, _ = map(len, text)
+    assert len(pieces._contents(file)[1]) == 2
+    monkeypatch.setattr(pieces, "most_text", lambda size: first + second)
+    assert list(pieces._contents(file)[1].values()) == ["one" * 100]

@@ -522,6 +522,9 @@ def test_integers_up_to_the_last_that_floats_have(log: bool) -> None:
     assert all(isinstance(n, int) and low <= n <= 2**53 for n in sample)
     with pytest.raises(SpaceError, match=r"must be within ±2\^53"):
         Int(0, 2**53 + 2)
+    for value in (2**53 + 1, np.int64(2**53 + 1)):
+        with pytest.raises(SpaceError, match=r"within ±2\^53, but got"):
+            Int(0, value)
 
 
 def test_a_range_wider_than_the_largest_number_is_searched_like_any_other():

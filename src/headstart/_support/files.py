@@ -30,6 +30,8 @@ from headstart.errors import FormatError
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 TEMPORARY = ".headstart-"  # how the names of temporary files begin; then come the process and a random number
 MOST_NAMES = 2000  # of a folder that are compared with the name of a file that is not there
+CELLS, PER_BYTE = 10_000_000, 16  # values that a packed table may always hold, and for each of its bytes
+TEXT, EXPANDS = 2**26, 50  # bytes that packed text may always become, and how many times its size
 YOUNG, OLD = 60.0, 86_400.0  # seconds after which a temporary file is left over: of a dead process, and of any
 
 
@@ -40,10 +42,10 @@ def replacing(path: str | os.PathLike[str], *, durable: bool = True) -> Iterator
     durable: wait until the file is on the disk; not needed for what can be computed again. A device or a pipe such as
     /dev/null is written to, not replaced.
     """
-    if Path(path).exists() and not Path(path).is_file() and not Path(path).is_dir():
+    if is_special(path):
         with TemporaryDirectory() as folder, _naming(path):
             yield Path(folder) / Path(path).name
-            with open(Path(folder) / Path(path).name, "rb") as source, open(path, "wb") as device:
+            with open(Path(folder) / Path(path).name, "rb") as source, open(path, "wb", opener=_at_once) as device:
                 shutil.copyfileobj(source, device)
         return
     target = writable(path).resolve()
@@ -67,9 +69,18 @@ def _naming(path: str | os.PathLike[str]) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno not in FULL:
+        if error.errno not in (*FULL, errno.ENXIO):
             raise
-        raise OSError(error.errno, f"cannot be written: {os.strerror(error.errno)}", os.fspath(path)) from error
+        why = "nothing reads from it" if error.errno == errno.ENXIO else os.strerror(error.errno)
+        raise OSError(error.errno, f"cannot be written: {why}", os.fspath(path)) from error
+
+
+def _at_once(path: str, flags: int) -> int:
+    """Open a device or a pipe; an error if nobody reads the pipe, instead of waiting until somebody does."""
+    handle = os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+    if os.name == "posix":
+        os.set_blocking(handle, True)
+    return handle
 
 
 def _reach_the_disk(path: Path) -> None:
@@ -110,17 +121,43 @@ def writable(path: str | os.PathLike[str]) -> Path:
     """The path itself; an error if no file can be written there, to be raised before long work rather than after it."""
     path = Path(path)
     folder = path.parent
+    if is_special(path):
+        return path
+    if folder.exists() and not folder.is_dir():
+        raise NotADirectoryError(f"cannot write {path}: {folder} is not a folder")
     if not folder.is_dir():
         raise FileNotFoundError(f"cannot write {path}: the folder {folder} does not exist")
     if path.is_dir():
         raise IsADirectoryError(f"cannot write {path}: it is a folder")
+    if leads_nowhere := broken_link(path):
+        raise FileNotFoundError(f"cannot write {path}: {leads_nowhere}")
     if not os.access(folder, os.W_OK):
         raise PermissionError(f"cannot write {path}: the folder {folder} is read-only")
     return path
 
 
+def is_special(path: str | os.PathLike[str]) -> bool:
+    """Whether this is a device, a pipe or a socket, which may have no end, or nobody at its other one."""
+    return Path(path).exists() and not Path(path).is_file() and not Path(path).is_dir()
+
+
+def broken_link(path: Path) -> str:
+    """Why no file can be where a link points to; empty if one can, or if it is no link."""
+    if not path.is_symlink() or path.exists():
+        return ""
+    try:
+        target = path.resolve()
+    except (RuntimeError, OSError):  # a loop, before Python 3.13
+        target = path
+    if target.is_symlink():
+        return "it is a link that leads back to itself"
+    return "" if target.parent.is_dir() else f"it is a link to {target}, whose folder does not exist"
+
+
 def nearby(path: Path) -> str:
     """What may be meant by the path of a file that does not exist: a similar name beside it, or no such folder."""
+    if path.is_symlink():
+        return f": it is a link to {os.readlink(path)}, which does not exist"
     try:
         names = sorted(entry.name for entry in os.scandir(path.parent) if not entry.name.startswith("."))
     except OSError:
@@ -129,13 +166,34 @@ def nearby(path: Path) -> str:
 
 
 def existing(path: str | os.PathLike[str]) -> Path:
-    """The path itself; an error unless it is the path of a file."""
+    """The path itself; an error unless it is the path of a file. A pipe or a device could be read for ever."""
     path = Path(path)
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder, not a file")
+    if is_special(path):
+        raise FormatError(f"{path} is a device, a pipe or a socket, not a file", "copy its content into a file first")
     if not path.exists():
         raise FileNotFoundError(f"there is no file {path}{nearby(path)}")
     return path
+
+
+def expanded(path: str | os.PathLike[str]) -> Path:
+    """The path with ~ as the home directory; as it is if there is no such user."""
+    return Path(os.path.expanduser(path))
+
+
+def check_cells(cells: int, size: int) -> None:
+    """An error if a packed table claims more values than one of so many bytes may have; real ones need bytes for each.
+
+    To be asked before it is read: a long run of equal values is short.
+    """
+    if cells > max(CELLS, PER_BYTE * size):
+        raise FormatError(f"it claims {cells:,} values in {size:,} bytes, more than headstart reads from such a file")
+
+
+def most_text(size: int) -> int:
+    """How many bytes of text headstart unpacks from so many."""
+    return max(TEXT, EXPANDS * size)
 
 
 def write_json(path: str | os.PathLike[str], data: Any) -> None:

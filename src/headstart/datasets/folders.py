@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from headstart._support.files import existing, understanding
+from headstart._support.files import check_cells, existing, understanding
 from headstart._support.wording import closest
 from headstart.errors import ArgumentError, FormatError
 
@@ -59,6 +59,10 @@ def _frame(path: Path) -> Any:
     import pandas as pd
 
     if path.suffix.lower() == ".parquet":
+        from pyarrow.parquet import read_metadata
+
+        about = read_metadata(path)
+        check_cells(about.num_rows * about.num_columns, path.stat().st_size)
         return pd.read_parquet(path)
     return pd.read_csv(path, sep="\t" if path.suffix.lower() == ".tsv" else ",")
 

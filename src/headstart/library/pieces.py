@@ -21,13 +21,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 from urllib.parse import quote
 
 from joblib import delayed, effective_n_jobs
 from joblib.parallel import get_active_backend
 
-from headstart._support.files import replacing
+from headstart._support.files import most_text, replacing
 from headstart._support.processes import Child, parallel
 from headstart._support.progress import Progress
 from headstart.errors import ArgumentError
@@ -178,13 +178,23 @@ def _contents(file: Path) -> tuple[dict[str, Any], dict[tuple[str, str], Payload
         suppress(OSError, EOFError, lzma.LZMAError, ValueError, TypeError),
         lzma.open(file, "rt", encoding="utf-8") as text,
     ):
-        first = json.loads(next(text, "{}"))
+        lines_of_text = _lines(text, most_text(file.stat().st_size))
+        first = json.loads(next(lines_of_text, "{}"))
         signatures = {digest: one for digest, one in first.items() if _digest(one) == digest}
-        for line in text:
+        for line in lines_of_text:
             digest, key, payload = json.loads(line)
             if digest in signatures:
                 lines[digest, key] = payload
     return signatures, lines
+
+
+def _lines(text: IO[str], most: int) -> Iterator[str]:
+    """The lines of a text, as long as it has no more characters than this."""
+    while line := text.readline(most + 1):
+        most -= len(line)
+        if most < 0:
+            raise ValueError("it expands to more text than headstart unpacks")
+        yield line
 
 
 def _call(compute: Callable[[str], Payload], key: str) -> tuple[str, Payload]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -199,7 +200,8 @@ class Int(_Numeric):
         number = super()._checked(name, value)
         if number != int(number):
             raise SpaceError(f"{name} of an Int must be a whole number, but got {value!r}")
-        if abs(number) > _LARGEST_INT:
+        whole = int(value) if isinstance(value, Integral) else int(number)  # 2^53 + 1 as a float is 2^53
+        if abs(whole) > _LARGEST_INT:
             raise SpaceError(f"{name} of an Int must be within ±2^53, but got {value!r}")
         return int(number)
 

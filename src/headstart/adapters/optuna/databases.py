@@ -11,7 +11,9 @@ from urllib.request import url2pathname
 
 import sqlalchemy
 from optuna.storages import RDBStorage
+from optuna.storages._rdb.models import BaseModel
 
+from headstart._support.sqlite import computed
 from headstart.adapters.optuna.damage import reason, unreadable
 from headstart.errors import ArgumentError, FormatError, MissingPackageError
 
@@ -48,6 +50,9 @@ def _open_once(where: str) -> RDBStorage:
         return _opened(read_only(url), where)
     except sqlalchemy.exc.OperationalError as error:
         # A writer that was killed left a half-written page. SQLite repairs that before it reads, which is writing.
+        if url.get_backend_name() == "sqlite" and "unable to open" in str(error.orig) and _is_wal(file_of(url)):
+            remedy = "copy it, with the files -wal and -shm beside it, into a folder that is not"
+            raise FormatError(f"{hidden(where)} is in WAL mode, and its folder is read-only", remedy) from error
         if url.get_backend_name() != "sqlite" or "readonly" not in str(error.orig):
             raise unreadable(hidden(where), error) from error
     try:
@@ -81,11 +86,19 @@ def _opened(url: sqlalchemy.URL, where: str) -> RDBStorage:
     return storage
 
 
+def _is_wal(file: str) -> bool:
+    """Whether a file of SQLite has a log beside it, in which even readers note what they read."""
+    with open(file, "rb") as content:
+        return content.read(20)[18:20] == b"\2\2"
+
+
 def _read_only_transaction(connection: sqlalchemy.Connection) -> None:
     connection.exec_driver_sql("SET TRANSACTION READ ONLY")
 
 
 def _check_tables(engine: sqlalchemy.Engine, where: str) -> None:
+    if engine.url.get_backend_name() == "sqlite":
+        _check_plain(engine, where)
     there = sqlalchemy.inspect(engine)
     others = [name for name in there.get_table_names() if name not in TABLES and not name.startswith(PREFIXES)]
     for table, columns in TABLES.items():
@@ -102,6 +115,15 @@ def _check_tables(engine: sqlalchemy.Engine, where: str) -> None:
         for table in FILLED:
             if connection.execute(sqlalchemy.text(f"SELECT 1 FROM {table}")).first() is None:
                 raise _IncompleteError(f"{where} is not a complete Optuna storage: its table {table} is empty")
+
+
+def _check_plain(engine: sqlalchemy.Engine, where: str) -> None:
+    """An error if a table computes what it shows: it may have no end."""
+    query = computed({*TABLES, *BaseModel.metadata.tables})
+    with engine.connect() as connection:
+        found = connection.execute(sqlalchemy.text(query)).first()
+    if found is not None:
+        raise FormatError(f"{where} is not an Optuna storage: its table {found[0]} computes what it shows")
 
 
 # -- URLs ------------------------------------------------------------------------------------------------------

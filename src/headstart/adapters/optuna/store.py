@@ -22,12 +22,12 @@ from optuna.storages.journal import JournalFileBackend
 from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial, TrialState, create_trial
 
-from headstart._support.files import writable
+from headstart._support.files import is_special, writable
 from headstart._support.log import log
 from headstart._support.wording import counted
 from headstart.adapters.optuna.attributes import ORIGIN, RUN, TASK, WHY
-from headstart.adapters.optuna.damage import Damage
-from headstart.adapters.optuna.databases import hidden, parsed
+from headstart.adapters.optuna.damage import Damage, reason
+from headstart.adapters.optuna.databases import file_of, hidden, parsed, read_only
 from headstart.adapters.optuna.distributions import to_distributions
 from headstart.adapters.optuna.reading import read_as
 from headstart.adapters.optuna.storages import open_storage
@@ -51,6 +51,8 @@ def check_store(where: str) -> None:
         return
     if path.is_dir():
         raise FormatError(f"{where} is a folder, not a store", "name a file in it, such as runs.db")
+    if is_special(path):
+        raise FormatError(f"{where} is a device, a pipe or a socket, not a store")
     if path.suffix.lower() in (".csv", ".tsv", ".json", ".jsonl", ".parquet"):
         raise ArgumentError(f"{where} is a table, not a store", "use a name such as runs.db, or pass it as {history}")
     if not path.parent.is_dir():
@@ -74,7 +76,7 @@ def is_blank(where: str) -> bool:
 
 def _tables(url: str) -> list[str]:
     try:
-        engine = sqlalchemy.create_engine(url)
+        engine = sqlalchemy.create_engine(read_only(parsed(url)))
         try:
             return list(sqlalchemy.inspect(engine).get_table_names())
         finally:
@@ -88,9 +90,8 @@ def _file(where: str) -> Path | None:
     if "://" not in where:
         return Path(where)
     url = parsed(where)
-    if url.get_backend_name() != "sqlite" or not url.database or url.database.startswith(("file:", ":memory:")):
-        return None
-    return Path(url.database)
+    file = file_of(url) if url.get_backend_name() == "sqlite" else ""
+    return Path(file) if file else None
 
 
 # -- reading ---------------------------------------------------------------------------------------------------
@@ -131,7 +132,7 @@ def _database(url: str, options: dict[str, Any] | None, attempts: int) -> RDBSto
         return RDBStorage(url, engine_kwargs=options)
     except (sqlalchemy.exc.OperationalError, sqlalchemy.exc.IntegrityError, RuntimeError) as error:
         if attempts == 1:
-            raise FormatError(f"{hidden(url)} cannot be created or opened: {error}") from error
+            raise FormatError(f"{hidden(url)} cannot be created or opened: {reason(error)}") from error
     time.sleep(0.2)  # another process may be creating the same tables
     return _database(url, options, attempts - 1)
 

@@ -19,7 +19,7 @@ from typing import Any
 
 from optuna import Study
 from optuna.storages import BaseStorage
-from optuna.storages._heartbeat import get_heartbeat_thread, is_heartbeat_enabled
+from optuna.storages._heartbeat import BaseHeartbeat, get_heartbeat_thread, is_heartbeat_enabled
 from optuna.trial import FrozenTrial
 
 PROCESSES = Path("/proc")
@@ -110,9 +110,15 @@ def has_heartbeat(storage: BaseStorage) -> bool:
 
 @contextmanager
 def heartbeat(study: Study, trial: FrozenTrial) -> Iterator[None]:
-    """Optuna's heartbeat for the time before the objective runs, in which Optuna has none."""
-    if not (has_heartbeat(study._storage) and is_in_loop(study)):
+    """Optuna's heartbeat for the time before the objective runs, in which Optuna has none.
+
+    The first beat is recorded before anything else, since Optuna never misses the heartbeat of a trial that had none.
+    Optuna's thread alone may be slower than what follows, above all while others write to the database.
+    """
+    storage = study._storage
+    if not (isinstance(storage, BaseHeartbeat) and has_heartbeat(storage) and is_in_loop(study)):
         yield
         return
-    with get_heartbeat_thread(trial._trial_id, study._storage):
+    storage.record_heartbeat(trial._trial_id)
+    with get_heartbeat_thread(trial._trial_id, storage):
         yield

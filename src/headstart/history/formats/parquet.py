@@ -25,7 +25,7 @@ import pyarrow.parquet as pq
 
 from headstart import __version__
 from headstart._support.direction import checked_direction
-from headstart._support.files import existing, replacing, understanding
+from headstart._support.files import check_cells, existing, replacing, understanding
 from headstart._support.types import Array
 from headstart._support.wording import closest
 from headstart.errors import FormatError, HistoryError
@@ -38,8 +38,6 @@ _KEY = b"headstart"
 # Of files with learning curves. Those in which tasks have directions of their own have format 2, all others 1.
 _FORMAT = 3
 _CURVES = ("step", "run", "ended")
-_CELLS = 10_000_000  # values that a file may always hold
-_PER_BYTE = 16  # and for each of its bytes; a history of real runs needs several bytes for each row
 
 
 def write(
@@ -195,9 +193,7 @@ def _columns(file: pq.ParquetFile, space: Space, value: str, size: int) -> list[
     columns = [*needed, *(name for name in ("cost", *_CURVES) if name in names)]
     if nested := [name for name in columns if pa.types.is_nested(file.schema_arrow.field(name).type)]:
         raise FormatError(f"its column {nested[0]!r} is nested")
-    cells = file.metadata.num_rows * len(columns)
-    if cells > max(_CELLS, _PER_BYTE * size):
-        raise FormatError(f"it claims {cells:,} values in {size:,} bytes, more than headstart reads from such a file")
+    check_cells(file.metadata.num_rows * len(columns), size)
     return columns
 
 

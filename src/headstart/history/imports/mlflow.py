@@ -19,6 +19,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
 
+from headstart._support.files import existing
+from headstart._support.sqlite import computed
 from headstart.errors import FormatError
 from headstart.history.imports.columns import as_float
 from headstart.history.imports.runs import FAILED, FINISHED, UNFINISHED, Run, Runs, as_path, read_all
@@ -112,8 +114,8 @@ def _is_experiment(folder: Path) -> bool:
 def _meta(folder: Path) -> dict[str, str]:
     """A meta.yaml file, which is flat: `key: value`, where text may be quoted."""
     try:
-        text = (folder / "meta.yaml").read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
+        text = existing(folder / "meta.yaml").read_text(encoding="utf-8")
+    except (OSError, FormatError, UnicodeDecodeError):
         return {}
     pairs = re.findall(r"^(\w+): ?(.*)$", text, re.MULTILINE)
     return {key: _unquoted(value.strip()) for key, value in pairs}
@@ -172,6 +174,7 @@ def _files(folder: Path) -> dict[str, str]:
     return {
         path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8", errors="replace").strip()
         for path in paths
+        if path.is_file()
     }
 
 
@@ -191,12 +194,12 @@ def _points(text: str) -> list[tuple[float, float, float]]:
 
 def _is_database(path: Path) -> bool:
     try:
-        with path.open("rb") as file:
+        with existing(path).open("rb") as file:
             if file.read(16) != b"SQLite format 3\0":
                 return False
         with closing(_opened(path)) as database:
             tables = {name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-    except (OSError, UnicodeDecodeError, sqlite3.Error):
+    except (OSError, FormatError, UnicodeDecodeError, sqlite3.Error):
         return False
     return tables >= _TABLES
 
@@ -210,6 +213,8 @@ def _from_database(path: Path) -> Runs:
         raise FormatError(f"{path} is not a tracking database of MLflow", f"MLflow runs are read from {FORMS}")
     try:
         with closing(_opened(path)) as database:
+            if (found := database.execute(computed({*_TABLES, "metrics"})).fetchone()) is not None:
+                raise FormatError(f"{path} is not read: its table {found[0]} computes what it shows")
             rows = database.execute(
                 "SELECT run_uuid, e.name, status, start_time, end_time, r.lifecycle_stage, e.lifecycle_stage "
                 "FROM runs r JOIN experiments e ON r.experiment_id = e.experiment_id ORDER BY start_time, run_uuid"

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from headstart._support.direction import checked_direction, turned
+from headstart._support.files import existing, expanded
 from headstart._support.wording import closest, some
 from headstart.errors import ArgumentError, EmptyHistoryError, FormatError, HeadstartError, HistoryError
 from headstart.history.curves import Curves, is_step
@@ -146,13 +147,15 @@ def as_path(past: Any, tool: str, forms: str) -> Path:
     """A path that exists; an error that says what the reader takes. A pickle is refused unopened."""
     if not isinstance(past, (str, os.PathLike)):
         raise ArgumentError(f"{tool} runs are read from {forms}, but got {type(past).__name__}")
-    path = Path(past).expanduser()
+    path = expanded(past)
     if path.suffix.lower() in PICKLES:
         raise FormatError(
             f"{path.name} is a pickle, which could run any code when it is opened", f"{tool} runs are read from {forms}"
         )
     if not path.exists():
         raise FileNotFoundError(f"there is no file or folder {path}")
+    if not path.is_dir():
+        existing(path)
     return path if path.name else path.resolve()
 
 

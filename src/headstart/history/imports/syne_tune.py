@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from headstart._support.files import read_json
+from headstart._support.files import most_text, read_json
 from headstart.errors import FormatError
 from headstart.history.imports.columns import as_float
 from headstart.history.imports.runs import FAILED, UNFINISHED, Run, Runs, as_path, folders, joined, parsing, read_all
@@ -83,8 +83,12 @@ def _metadata(path: Path) -> dict[str, Any]:
 
 def _rows(path: Path) -> list[dict[str, str]]:
     try:
-        with zipfile.ZipFile(path) as archive:
-            text = archive.read(archive.namelist()[0]).decode("utf-8")
+        most = most_text(path.stat().st_size)
+        with zipfile.ZipFile(path) as archive, archive.open(archive.namelist()[0]) as file:
+            content = file.read(most + 1)
+        if len(content) > most:
+            raise ValueError(f"it holds more than {most:,} bytes of text")
+        text = content.decode("utf-8")
     except (zipfile.BadZipFile, zlib.error, RuntimeError, OSError, IndexError, ValueError, EOFError) as error:
         raise FormatError(f"{path} is damaged or was cut off ({error})") from error
     return csv_records(io.StringIO(text, newline=""), path.name)

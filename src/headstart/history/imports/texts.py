@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from headstart._support.files import existing
 from headstart.errors import FormatError
 
 
@@ -40,7 +41,7 @@ def csv_records(lines: Any, name: str) -> list[dict[str, str]]:
 
 def read_csv(path: Path) -> list[dict[str, str]]:
     """The rows of a CSV file."""
-    with path.open(newline="", encoding="utf-8-sig") as file:
+    with existing(path).open(newline="", encoding="utf-8-sig") as file:
         return csv_records(file, path.name)
 
 
@@ -61,7 +62,7 @@ def is_frame(past: Any) -> bool:
 def json_lines(path: Path) -> tuple[list[dict[str, Any]], int]:
     """The objects of a file with one JSON object per line, and how many lines are damaged."""
     good, bad = [], 0
-    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+    for line in existing(path).read_text(encoding="utf-8", errors="replace").splitlines():
         if line.strip():
             try:
                 entry = json.loads(line)
@@ -76,7 +77,9 @@ def json_lines(path: Path) -> tuple[list[dict[str, Any]], int]:
 
 def csv_lines(path: Path) -> tuple[list[dict[str, str]], int]:
     """The rows of a CSV file that is written a line at a time, and how many are damaged."""
-    text = path.read_text(encoding="utf-8-sig", errors="replace").replace("\0", "")  # which csv refuses in Python 3.10
+    text = (
+        existing(path).read_text(encoding="utf-8-sig", errors="replace").replace("\0", "")
+    )  # which csv refuses in Python 3.10
     try:
         rows = [next(csv.reader([line]), []) for line in text.splitlines() if line.strip()]
     except csv.Error:  # a cell beyond any sensible length
@@ -89,7 +92,7 @@ def csv_lines(path: Path) -> tuple[list[dict[str, str]], int]:
 def first_object(path: Path) -> dict[str, Any]:
     """The JSON object in the first line of a file; empty if there is none."""
     try:
-        with path.open(encoding="utf-8") as file:
+        with existing(path).open(encoding="utf-8") as file:
             entry = json.loads(file.readline(1_000_000))
     except (ValueError, RecursionError, OSError):
         return {}

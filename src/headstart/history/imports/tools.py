@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from headstart._support.files import expanded
 from headstart.errors import FormatError
 from headstart.history.imports import (
     ax,
@@ -51,12 +52,12 @@ def tool_of(name: str) -> Tool | None:
 
     A pickle is refused: it could run any code when it is opened.
     """
-    path = Path(mlflow.database_path(str(name))).expanduser()
+    path = expanded(mlflow.database_path(str(name)))
     if path.suffix.lower() in PICKLES:
         remedy = f"export the runs as text; for hyperopt, {hyperopt.TWO_LINES}"
         raise FormatError(f"{name} is a pickle, which could run any code when it is opened", remedy)
     try:
-        found = [tool for tool in TOOLS if tool.recognises(path)] if path.exists() else []
+        found = [tool for tool in TOOLS if tool.recognises(path)] if path.is_file() or path.is_dir() else []
     except OSError:  # such as a folder that must not be listed; whoever reads it will say so
         return None
     if len(found) > 1:
