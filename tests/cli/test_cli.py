@@ -192,3 +192,5 @@ def test_the_exit_code_of_check_is_the_answer(tmp_path: Path) -> None:
         done = headstart("check", f"{name}.parquet", "-n", "3", "--methods", "li", cwd=tmp_path)
         assert done.returncode == code, done.stderr
         assert ("Start without it" in done.stdout) == bool(code)
+    done = headstart("check", "yes.parquet", "-n", "3", "--methods", "li", "--tasks", "all", cwd=tmp_path)
+    assert done.stderr.startswith("leaving out 8 tasks in turn, about 0:00:"), "a log has the estimate, too"

@@ -165,6 +165,7 @@ def run_check(args: argparse.Namespace) -> int:
         seed=args.seed,
         tasks=args.tasks,
         jobs=args.jobs,
+        progress=True if args.tasks == "all" else None,  # it may take hours, so a log gets the estimate, too
         time=args.time,
     )
     begins = how_a_search_begins(history, args.seed) if found.method == "auto" and not found.interrupted else ""
