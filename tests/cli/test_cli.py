@@ -117,7 +117,9 @@ def test_reproduce_as_json_lists_the_files(tmp_path: Path) -> None:
     done = headstart("reproduce", "claims", "--results", str(results), "--out", "claims.md", "--json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     answer = json.loads(done.stdout)
-    assert (answer["paper"], answer["path"], answer["files"]) == ("claims", "claims.md", ["claims.md"])
+    written = sorted(path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*") if path.is_file())
+    assert (answer["paper"], answer["path"], answer["files"]) == ("claims", "claims.md", written)
+    assert "claims/initializations-svm-authors/figure1.svg" in written
 
 
 def test_build_writes_a_history(tmp_path: Path) -> None:

@@ -139,7 +139,8 @@ def run_reproduce(args: argparse.Namespace) -> None:
         reject(args, "does not apply to claims", "history", "quick", "repetitions", "seed", "starts", *READING)
         out = args.out or Path("claims.md")
         claims.write(args.results or [], out)
-        show_written(args, out, f"The page is in {out}, its figures are in {claims.draw(args.results, out)}.")
+        figures = claims.draw(args.results, out)
+        show_written(args, out, f"The page is in {out}, its figures are in {figures}.", figures)
         return
     reject(args, f"is for claims, not for {args.paper}", "results")
     common = {"seed": args.seed, "quick": args.quick, "jobs": args.jobs, "progress": True}
@@ -165,12 +166,13 @@ def run_reproduce(args: argparse.Namespace) -> None:
     show_written(args, out, paper.run(history, out, name=name, repetitions=args.repetitions, **common))
 
 
-def show_written(args: argparse.Namespace, out: Path, text: str) -> None:
-    """The text, or the files that were written as JSON."""
+def show_written(args: argparse.Namespace, out: Path, text: str, *more: Path) -> None:
+    """The text, or the files that were written as JSON. more: folders or files beside `out`."""
     if not args.json:
         print(text)
         return
-    files = sorted(str(path) for path in out.rglob("*") if path.is_file()) if out.is_dir() else [str(out)]
+    within = [path for one in (out, *more) for path in (one.rglob("*") if one.is_dir() else [one])]
+    files = sorted(str(path) for path in within if path.is_file())
     print(json.dumps({"paper": args.paper, "path": str(out), "files": files, "summary": text}, indent=2))
 
 
