@@ -667,7 +667,7 @@ def test_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     read: list[str] = []
-    reader = threading.Thread(target=lambda: read.append(pipe.read_text(encoding="utf-8")))
+    reader = threading.Timer(0.2, lambda: read.append(pipe.read_text(encoding="utf-8")))  # not there yet when we begin
     reader.start()
     hs.Start(Space({"x": Float(0, 1)}), [{"x": 0.5}]).save(pipe)
     reader.join()

@@ -32,6 +32,7 @@ TEMPORARY = ".headstart-"  # how the names of temporary files begin; then come t
 MOST_NAMES = 2000  # of a folder that are compared with the name of a file that is not there
 CELLS, PER_BYTE = 10_000_000, 16  # values that a packed table may always hold, and for each of its bytes
 TEXT, EXPANDS = 2**26, 50  # bytes that packed text may always become, and how many times its size
+PATIENCE = 2.0  # seconds in which a program begins to read from a pipe that is written to
 YOUNG, OLD = 60.0, 86_400.0  # seconds after which a temporary file is left over: of a dead process, and of any
 
 
@@ -45,7 +46,7 @@ def replacing(path: str | os.PathLike[str], *, durable: bool = True) -> Iterator
     if is_special(path):
         with TemporaryDirectory() as folder, _naming(path):
             yield Path(folder) / Path(path).name
-            with open(Path(folder) / Path(path).name, "rb") as source, open(path, "wb", opener=_at_once) as device:
+            with open(Path(folder) / Path(path).name, "rb") as source, open(path, "wb", opener=_soon) as device:
                 shutil.copyfileobj(source, device)
         return
     target = writable(path).resolve()
@@ -75,9 +76,17 @@ def _naming(path: str | os.PathLike[str]) -> Iterator[None]:
         raise OSError(error.errno, f"cannot be written: {why}", os.fspath(path)) from error
 
 
-def _at_once(path: str, flags: int) -> int:
-    """Open a device or a pipe; an error if nobody reads the pipe, instead of waiting until somebody does."""
-    handle = os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+def _soon(path: str, flags: int) -> int:
+    """Open a device or a pipe; an error if nobody begins to read the pipe within a moment."""
+    end = time.monotonic() + PATIENCE
+    while True:
+        try:
+            handle = os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+            break
+        except OSError as error:
+            if error.errno != errno.ENXIO or time.monotonic() > end:
+                raise
+            time.sleep(0.02)
     if os.name == "posix":
         os.set_blocking(handle, True)
     return handle
