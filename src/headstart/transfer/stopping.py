@@ -53,6 +53,8 @@ DOUBT = 0.1  # of a standing that few runs show, the quantile that must be beyon
 WEIGHTS = (20, 2)  # runs that the past counts for when a run is ranked: by promise, by losses
 FEW = 5  # with so many other runs, the leading one is never stopped;
 LEADING = 0.25  # with fewer, if it is among this share of the past runs
+
+# Guesses.
 PREFERENCE = (0.5, 0.5)  # a, b: about what simulated samplers did on the networks, and more by the end
 ORDINARY = 5  # runs of the mean place ½ that are added to those of a study
 LEAST_PLACE = 1e-3  # of a promise that is better than all past ones

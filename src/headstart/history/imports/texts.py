@@ -77,9 +77,8 @@ def json_lines(path: Path) -> tuple[list[dict[str, Any]], int]:
 
 def csv_lines(path: Path) -> tuple[list[dict[str, str]], int]:
     """The rows of a CSV file that is written a line at a time, and how many are damaged."""
-    text = (
-        existing(path).read_text(encoding="utf-8-sig", errors="replace").replace("\0", "")
-    )  # which csv refuses in Python 3.10
+    text = existing(path).read_text(encoding="utf-8-sig", errors="replace")
+    text = text.replace("\0", "")  # which csv refuses in Python 3.10
     try:
         rows = [next(csv.reader([line]), []) for line in text.splitlines() if line.strip()]
     except csv.Error:  # a cell beyond any sensible length
